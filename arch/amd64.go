@@ -1,0 +1,99 @@
+package arch
+
+// Registers of amd64 that rules name [System V psABI, figure 3.36].
+const (
+	amd64RBX Reg = 3
+	amd64RBP Reg = 6
+	amd64RSP Reg = 7
+	amd64R12 Reg = 12
+	amd64R15 Reg = 15
+	amd64RIP Reg = 16
+)
+
+// AMD64 is x86-64, little-endian.
+var AMD64 = &Arch{
+	Name:    "amd64",
+	Machine: EMX86_64,
+	Regs: [NumRegs]string{
+		"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
+		"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip",
+	},
+	PC: amd64RIP, SP: amd64RSP, FP: amd64RBP, LR: NoReg,
+	CalleeSaved: Set(amd64RBX, amd64RBP) | Range(amd64R12, amd64R15),
+
+	// struct user_regs_struct at pr_reg [linux arch/x86/include/asm/user_64.h].
+	PrStatus: inOrder(PrStatusRegs, 15, 14, 13, 12, 6, 3, 11, 10, 9, 8, 0, 2, 1, 4, 5,
+		NoReg, amd64RIP, NoReg, NoReg, amd64RSP),
+
+	FramePointer: Row{
+		CFA: RegOffset(amd64RBP, 16), RA: AtCFA(-8), FP: AtCFA(-16),
+	},
+	Entry: Row{
+		CFA: RegOffset(amd64RSP, 8), RA: AtCFA(-8), FP: SameValue(amd64RBP),
+		CalleeSaved: true,
+	},
+	SignalFrames: []SignalFrame{
+		{Code: []byte("\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"), Row: amd64Signal}, // mov $15,%rax; syscall
+		{Code: []byte("\xb8\x0f\x00\x00\x00\x0f\x05"), Row: amd64Signal},         // mov $15,%eax; syscall
+	},
+	EndsInCall: amd64EndsInCall,
+}
+
+// When the handler has returned, SP is at the ucontext of struct rt_sigframe,
+// whose mcontext begins at 40 [linux arch/x86/include/uapi/asm/sigcontext.h].
+var amd64Signal = Row{
+	CFA: AtReg(amd64RSP, 160), RA: AtReg(amd64RSP, 168), FP: AtReg(amd64RSP, 120),
+	Extra: stored(amd64RSP, inOrder(40, 8, 9, 10, 11, 12, 13, 14, 15,
+		5, 4, amd64RBP, amd64RBX, 1, 0, 2, amd64RSP)),
+	Signal: true,
+}
+
+// inOrder returns the places of registers stored one after the other, with
+// NoReg for 8 bytes to skip.
+func inOrder(off uint16, regs ...Reg) []RegLoc {
+	var locs []RegLoc
+	for i, r := range regs {
+		if r != NoReg {
+			locs = append(locs, RegLoc{Reg: r, Off: off + uint16(8*i)})
+		}
+	}
+	return locs
+}
+
+// A near call is E8 with a 32-bit displacement, or FF /2 with any addressing
+// mode, which takes 2 to 7 bytes, plus prefixes [Intel SDM 2A, CALL].
+func amd64EndsInCall(code []byte) bool {
+	n := len(code)
+	if n >= 5 && code[n-5] == 0xe8 {
+		return true
+	}
+	for size := 2; size <= 7 && size <= n; size++ {
+		if at := code[n-size:]; at[0] == 0xff && at[1]>>3&7 == 2 && modRMSize(at[1:]) == size-1 {
+			return true
+		}
+	}
+	return false
+}
+
+// modRMSize returns the bytes taken by a ModRM byte, its SIB byte and its
+// displacement, or 0 if b is too short to tell.
+func modRMSize(b []byte) int {
+	mod, rm := b[0]>>6, b[0]&7
+	if mod == 3 {
+		return 1
+	}
+	size, base := 1, rm
+	if rm == 4 {
+		if len(b) < 2 {
+			return 0
+		}
+		size, base = 2, b[1]&7
+	}
+	switch {
+	case mod == 1:
+		return size + 1
+	case mod == 2, base == 5:
+		return size + 4
+	}
+	return size
+}

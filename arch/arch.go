@@ -1,0 +1,151 @@
+// Package arch describes the architectures sfcore knows, as data: which
+// registers exist, where the kernel stores them, and the conventions by which
+// a caller's frame is found. It decodes nothing and reads no memory.
+//
+// All of it is immutable and independent of the host: the files are called
+// aarch64.go, not arm64.go, because Go leaves files with a GOARCH suffix out
+// of other architectures' builds.
+package arch
+
+import "fmt"
+
+// Arch is one architecture in one byte order.
+//
+// To add an architecture, add one file beside amd64.go with a variable like
+// [AMD64], and name it in [ForMachine]:
+//
+//  1. Name, Machine, BigEndian, the registers and PC, SP, FP, LR. The DWARF
+//     numbers come from the psABI's DWARF chapter.
+//  2. PrStatus: the offsets of registers in struct elf_prstatus, from the
+//     kernel's ELF_CORE_COPY_REGS. Cores can now be opened.
+//  3. FramePointer, Entry, SignalFrames and EndsInCall: the walk now works
+//     without tables. SFrame needs the ABI's number in package sframe too.
+//  4. Cores under testdata/cores and a line in docs/support.md.
+type Arch struct {
+	// Name is the GOARCH-like name used in reports: amd64, aarch64, s390x.
+	Name string
+	// Machine is the ELF e_machine.
+	Machine uint16
+	// BigEndian is the byte order of data. AArch64 instructions are
+	// little-endian in either case.
+	BigEndian bool
+
+	// Regs names the registers by number; "" where there is none.
+	Regs [NumRegs]string
+	// PC, SP and FP exist everywhere. LR is NoReg where calls push the return
+	// address on the stack.
+	PC, SP, FP, LR Reg
+	// CalleeSaved are the registers, FP among them, that a function leaves as
+	// it found them [psABI].
+	CalleeSaved RegSet
+	// SPFromCFA is the caller's SP minus the CFA, in bytes.
+	SPFromCFA int64
+
+	// PrStatus and FPRegSet say where the registers are in the descriptors of
+	// the NT_PRSTATUS and NT_FPREGSET notes. PrStatusPID is the offset of the
+	// thread id, PrStatusSignal that of the 16-bit pr_cursig.
+	PrStatus, FPRegSet []RegLoc
+
+	// FramePointer recovers the caller by the frame-pointer convention (on
+	// s390x: by the back chain).
+	FramePointer Row
+	// Entry recovers the caller at the first instruction of a function, as
+	// after a call to a bad address.
+	Entry Row
+	// SignalFrames are the frames that the kernel builds, recognised by the
+	// instructions of their trampoline.
+	SignalFrames []SignalFrame
+
+	// PAC is set where return addresses may be signed; PACMask are the bits a
+	// signature may occupy when the core has no NT_ARM_PAC_MASK.
+	PAC     bool
+	PACMask uint64
+
+	// EndsInCall reports whether code, the bytes right before a return
+	// address, ends in a call instruction. It is given up to 8 bytes.
+	EndsInCall func(code []byte) bool
+}
+
+// RegLoc is the place of an 8-byte register in a structure.
+type RegLoc struct {
+	Reg Reg
+	Off uint16 // bytes
+}
+
+// Offsets in struct elf_prstatus that all 64-bit architectures share.
+const (
+	PrStatusSignal = 12 // pr_cursig, 16 bits
+	PrStatusPID    = 32 // pr_pid, 32 bits: the thread id
+	PrStatusRegs   = 112
+)
+
+// SignalFrame is one kind of signal frame.
+type SignalFrame struct {
+	// Code is what the trampoline consists of, from the address to which a
+	// signal handler returns.
+	Code []byte
+	// Row recovers the interrupted frame from the one on the stack.
+	Row Row
+}
+
+// RegName returns the name of r, or "r<n>?" for a register without one.
+func (a *Arch) RegName(r Reg) string {
+	if r < NumRegs && a.Regs[r] != "" {
+		return a.Regs[r]
+	}
+	return fmt.Sprintf("r%d?", uint8(r))
+}
+
+// FromDWARF returns the register with DWARF number n, and whether its value
+// can be tracked.
+func (a *Arch) FromDWARF(n uint64) (Reg, bool) {
+	if n < NumRegs && a.Regs[n] != "" && !(Reg(n) == a.PC && a.LR != NoReg) {
+		return Reg(n), true
+	}
+	return NoReg, false
+}
+
+// RA returns the register that call frame information uses for the return
+// address: PC where calls push it, LR elsewhere.
+func (a *Arch) RA() Reg {
+	if a.LR != NoReg {
+		return a.LR
+	}
+	return a.PC
+}
+
+// ELF machine numbers [elf.h].
+const (
+	EMS390    = 22
+	EMX86_64  = 62
+	EMAArch64 = 183
+)
+
+// ForMachine returns the architecture of an ELF file by its e_machine and byte
+// order, and whether it is one that sfcore knows.
+func ForMachine(machine uint16, bigEndian bool) (*Arch, bool) {
+	for _, a := range []*Arch{AMD64, AArch64, AArch64BE, S390X} {
+		if a.Machine == machine && a.BigEndian == bigEndian {
+			return a, true
+		}
+	}
+	return nil, false
+}
+
+// stored makes rules for registers stored at the given offsets from SP.
+func stored(sp Reg, locs []RegLoc) []RegRule {
+	rules := make([]RegRule, len(locs))
+	for i, l := range locs {
+		rules[i] = RegRule{Reg: l.Reg, Rule: AtReg(sp, int64(l.Off))}
+	}
+	return rules
+}
+
+// run returns the places of registers first, first+1, ... stored in a row.
+func run(first Reg, n int, off uint16) []RegLoc {
+	locs := make([]RegLoc, n)
+	for i := range locs {
+		locs[i] = RegLoc{Reg: first + Reg(i), Off: off + uint16(8*i)}
+	}
+	return locs
+}

@@ -1,0 +1,134 @@
+package arch
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Base says what a [Rule]'s offset is added to.
+type Base uint8
+
+const (
+	// Undefined means that the value cannot be recovered. It is the zero Base.
+	Undefined Base = iota
+	// CFA is the canonical frame address of the frame being unwound.
+	CFA
+	// Register is the value of Rule.Reg in the frame being unwound.
+	Register
+	// Absolute is zero: Rule.Off is the value itself, or its address.
+	Absolute
+)
+
+// Rule says how one value of the caller's frame is computed:
+//
+//	value = base + Off            Deref false
+//	value = *(base + Off) + Add   Deref true; 8 bytes in target byte order
+//
+// "Same value" is Register + 0 of the register itself. The zero Rule is
+// Undefined. An unknown base register makes the value unknown, never zero.
+type Rule struct {
+	// Off is in bytes; sums wrap around at 64 bits.
+	Off   int64
+	Base  Base
+	Deref bool
+	// Reg is the base register where Base is Register.
+	Reg Reg
+	// Add is added after the load, in bytes. Only the s390x back chain needs
+	// it: the stored word is the caller's SP, which is CFA - 160.
+	Add int16
+}
+
+// RegRule is the rule for one register beside those a [Row] names.
+type RegRule struct {
+	Reg  Reg
+	Rule Rule
+}
+
+// Row is how a caller's frame is recovered at one pc: the one form into which
+// every SFrame version, call frame information, the frame-pointer convention
+// and signal frames are translated.
+type Row struct {
+	// CFA computes the canonical frame address.
+	CFA Rule
+	// RA computes the return address, which is the caller's pc. Undefined
+	// means that this frame is the outermost one.
+	RA Rule
+	// FP computes the caller's frame pointer register.
+	FP Rule
+	// Extra are rules for further registers. A rule for SP here replaces
+	// SP = CFA + Arch.SPFromCFA. The slice belongs to whoever made the row and
+	// is valid until that maker is used again; it is not modified.
+	Extra []RegRule
+	// Signal is set when the frame being unwound is a signal trampoline: the
+	// caller was interrupted at exactly the recovered pc.
+	Signal bool
+	// SignedRA is set when the return address carries an AArch64 pointer
+	// authentication code in at least this row.
+	SignedRA bool
+	// CalleeSaved is set when registers without a rule keep their value if
+	// the ABI has them saved by the callee. SFrame rows leave it unset: such
+	// registers may have been saved somewhere SFrame does not tell.
+	CalleeSaved bool
+}
+
+// Outermost reports whether the row marks the end of the stack.
+func (r *Row) Outermost() bool { return r.RA.Base == Undefined }
+
+// SameValue is the rule of a register that keeps its value.
+func SameValue(r Reg) Rule { return Rule{Base: Register, Reg: r} }
+
+// AtCFA is the rule of a value stored off bytes from the CFA.
+func AtCFA(off int64) Rule { return Rule{Base: CFA, Off: off, Deref: true} }
+
+// AtReg is the rule of a value stored off bytes from the value of r.
+func AtReg(r Reg, off int64) Rule {
+	return Rule{Base: Register, Reg: r, Off: off, Deref: true}
+}
+
+// RegOffset is the rule of a value off bytes from the value of r.
+func RegOffset(r Reg, off int64) Rule {
+	return Rule{Base: Register, Reg: r, Off: off}
+}
+
+// Format writes the rule in the notation of unwind tables: "u" for undefined,
+// "sp+16", "c-8" relative to the CFA, "*(c-8)" for a value in memory.
+func (r Rule) Format(a *Arch) string {
+	var base string
+	switch r.Base {
+	case Undefined:
+		return "u"
+	case CFA:
+		base = "c"
+	case Register:
+		base = a.RegName(r.Reg)
+	case Absolute:
+		base = fmt.Sprintf("%#x", uint64(r.Off))
+	}
+	if r.Base != Absolute && (r.Off != 0 || r.Base == CFA) {
+		base += fmt.Sprintf("%+d", r.Off)
+	}
+	if !r.Deref {
+		return base
+	}
+	base = "*(" + base + ")"
+	if r.Add != 0 {
+		base += fmt.Sprintf("%+d", r.Add)
+	}
+	return base
+}
+
+// Format writes the row on one line: "cfa=sp+16 ra=*(c-8) fp=*(c-16)".
+func (r *Row) Format(a *Arch) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "cfa=%s ra=%s fp=%s", r.CFA.Format(a), r.RA.Format(a), r.FP.Format(a))
+	for _, e := range r.Extra {
+		fmt.Fprintf(&b, " %s=%s", a.RegName(e.Reg), e.Rule.Format(a))
+	}
+	if r.Signal {
+		b.WriteString(" signal")
+	}
+	if r.SignedRA {
+		b.WriteString(" signed-ra")
+	}
+	return b.String()
+}

@@ -1,0 +1,260 @@
+// Package elfx reads 64-bit ELF images that may be damaged, cut off, stripped
+// of their section headers, or part of a process's memory. It starts from the
+// program headers, which is all that an unwinder needs, and decodes sections
+// only when asked. It copies nothing.
+package elfx
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+)
+
+// File is an ELF image.
+type File struct {
+	// Data are the bytes of the file; in a loaded image, memory from the
+	// address of the ELF header on.
+	Data      []byte
+	Type      uint16 // ET_*
+	Machine   uint16 // EM_*
+	BigEndian bool
+	Entry     uint64
+	Progs     []Prog
+	// Problems are defects that the rest of the file is usable without.
+	Problems []error
+
+	order    binary.ByteOrder
+	loaded   bool
+	sections func() ([]Section, error)
+}
+
+// Prog is a program header [gABI, 5.1].
+type Prog struct {
+	Type, Flags          uint32
+	Off, Vaddr           uint64
+	Filesz, Memsz, Align uint64
+}
+
+// Values of the ELF format that sfcore needs [gABI; elf.h].
+const (
+	TypeRel  = 1
+	TypeExec = 2
+	TypeDyn  = 3
+	TypeCore = 4
+
+	ProgLoad       = 1
+	ProgDynamic    = 2
+	ProgInterp     = 3
+	ProgNote       = 4
+	ProgPhdr       = 6
+	ProgGNUEHFrame = 0x6474e550
+	ProgGNUSFrame  = 0x6474e554
+
+	ProgExec = 1 // PF_X
+
+	ehdrSize = 64
+	phdrSize = 56
+	shdrSize = 64
+	pnXNum   = 0xffff
+
+	// maxProgs bounds the program headers: a process can have at most
+	// vm.max_map_count mappings, which has been raised to some millions.
+	maxProgs = 16 << 20
+)
+
+// FormatError is a defect of an ELF image.
+type FormatError struct {
+	Off   uint64 // in bytes, from the ELF header
+	Field string // as the gABI spells it
+	Msg   string
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("ELF: %s at offset %#x: %s", e.Field, e.Off, e.Msg)
+}
+
+// Parse reads the headers of the ELF file in data, which it keeps. Program
+// headers that data does not reach are left out and noted in Problems.
+func Parse(data []byte) (*File, error) { return parse(data, false) }
+
+// ParseLoaded is Parse for an image as it is loaded: mem is memory from the
+// address of the ELF header on, as far as it is readable.
+func ParseLoaded(mem []byte) (*File, error) { return parse(mem, true) }
+
+func parse(data []byte, loaded bool) (*File, error) {
+	f := &File{Data: data, loaded: loaded}
+	if err := f.checkIdent(); err != nil {
+		return nil, err
+	}
+	f.Type = f.order.Uint16(data[16:])
+	f.Machine = f.order.Uint16(data[18:])
+	f.Entry = f.order.Uint64(data[24:])
+	f.readProgs()
+	f.sections = f.lazySections()
+	return f, nil
+}
+
+// checkIdent refuses what is not a 64-bit ELF image, in a sentence that says
+// what it is.
+func (f *File) checkIdent() error {
+	d := f.Data
+	bad := func(off uint64, field, msg string) error { return &FormatError{Off: off, Field: field, Msg: msg} }
+	switch {
+	case len(d) == 0:
+		return bad(0, "e_ident", "the file is empty")
+	case len(d) < 4 || !bytes.Equal(d[:4], []byte("\x7fELF")):
+		return bad(0, "e_ident", "this is "+describe(d)+", not an ELF file")
+	case len(d) > 4 && d[4] == 1:
+		return bad(4, "EI_CLASS", "this is a 32-bit ELF file; sfcore reads 64-bit ones")
+	case len(d) < ehdrSize:
+		return bad(uint64(len(d)), "Elf64_Ehdr", fmt.Sprintf("the file ends after %d of %d bytes", len(d), ehdrSize))
+	case d[4] != 2:
+		return bad(4, "EI_CLASS", fmt.Sprintf("%d is no known class", d[4]))
+	}
+	switch d[5] {
+	case 1:
+		f.order = binary.LittleEndian
+	case 2:
+		f.order, f.BigEndian = binary.BigEndian, true
+	default:
+		return bad(5, "EI_DATA", fmt.Sprintf("%d is no known byte order", d[5]))
+	}
+	return nil
+}
+
+// describe says what kind of file begins with d.
+func describe(d []byte) string {
+	for _, k := range []struct{ magic, kind string }{
+		{"MZ", "a Windows (PE) file"},
+		{"\xcf\xfa\xed\xfe", "a Mach-O file"},
+		{"MDMP", "a Windows minidump"},
+		{"KDUMP", "a kernel crash dump"},
+		{"!<arch>\n", "an archive"},
+		{"#!", "a script"},
+		{"{", "a text file"},
+	} {
+		if bytes.HasPrefix(d, []byte(k.magic)) {
+			return k.kind
+		}
+	}
+	for _, c := range d[:min(len(d), 256)] {
+		if c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f {
+			return "some other kind of file"
+		}
+	}
+	return "a text file"
+}
+
+// readProgs decodes the program headers. A count of 0xffff means that the real
+// one is in sh_info of section header 0 [gABI 5.1: PN_XNUM].
+func (f *File) readProgs() {
+	off := f.order.Uint64(f.Data[32:])
+	size := uint64(f.order.Uint16(f.Data[54:]))
+	n := uint64(f.order.Uint16(f.Data[56:]))
+	if n == 0 {
+		return
+	}
+	if size != phdrSize {
+		f.problem(54, "e_phentsize", "%d, not %d", size, phdrSize)
+		return
+	}
+	if n == pnXNum {
+		if s, ok := f.sectionAt(0); ok && s.Info != 0 {
+			n = uint64(s.Info)
+		} else {
+			f.problem(56, "e_phnum", "PN_XNUM, but section header 0, which holds the count, is missing")
+		}
+	}
+	if n > maxProgs {
+		f.problem(56, "e_phnum", "%d program headers are more than the limit of %d", n, maxProgs)
+		n = maxProgs
+	}
+	table := f.Bytes(off, n*phdrSize)
+	if have := uint64(len(table)) / phdrSize; have < n {
+		f.problem(32, "e_phoff", "the file holds %d of %d program headers", have, n)
+		n = have
+	}
+	f.Progs = make([]Prog, n)
+	for i := range f.Progs {
+		b := table[i*phdrSize : (i+1)*phdrSize]
+		f.Progs[i] = Prog{
+			Type: f.order.Uint32(b), Flags: f.order.Uint32(b[4:]),
+			Off: f.order.Uint64(b[8:]), Vaddr: f.order.Uint64(b[16:]),
+			Filesz: f.order.Uint64(b[32:]), Memsz: f.order.Uint64(b[40:]), Align: f.order.Uint64(b[48:]),
+		}
+	}
+}
+
+func (f *File) problem(off uint64, field, format string, args ...any) {
+	f.Problems = append(f.Problems, &FormatError{Off: off, Field: field, Msg: fmt.Sprintf(format, args...)})
+}
+
+// Bytes returns the size bytes at offset off of the file, or as many of them
+// as there are.
+func (f *File) Bytes(off, size uint64) []byte { return within(f.Data, off, size) }
+
+func within(data []byte, off, size uint64) []byte {
+	if off >= uint64(len(data)) {
+		return nil
+	}
+	return data[off : off+min(size, uint64(len(data))-off)]
+}
+
+// At returns the bytes of the image at link-time address vaddr up to the end
+// of the segment that holds it, or nil.
+func (f *File) At(vaddr uint64) []byte {
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		if p.Type == ProgLoad && vaddr-p.Vaddr < p.Filesz {
+			return within(f.SegmentData(p), vaddr-p.Vaddr, p.Filesz)
+		}
+	}
+	return nil
+}
+
+// SegmentData returns the bytes of a segment, or as many as there are.
+func (f *File) SegmentData(p *Prog) []byte {
+	if f.loaded {
+		return f.Bytes(p.Vaddr-f.LoadAddr(), p.Filesz)
+	}
+	return f.Bytes(p.Off, p.Filesz)
+}
+
+// LoadAddr returns the link-time address of the ELF header: that of the
+// segment that begins the file, or of the first segment.
+func (f *File) LoadAddr() uint64 {
+	for i := range f.Progs {
+		if p := &f.Progs[i]; p.Type == ProgLoad {
+			return p.Vaddr - p.Off
+		}
+	}
+	return 0
+}
+
+// Span returns the link-time addresses that the PT_LOAD segments span.
+func (f *File) Span() (lo, hi uint64) {
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		if p.Type != ProgLoad || p.Memsz == 0 {
+			continue
+		}
+		if hi == 0 {
+			lo, hi = p.Vaddr, p.Vaddr+p.Memsz
+		}
+		lo, hi = min(lo, p.Vaddr), max(hi, p.Vaddr+p.Memsz)
+	}
+	return lo, hi
+}
+
+// Prog returns the first program header of a type, or nil.
+func (f *File) Prog(typ uint32) *Prog {
+	for i := range f.Progs {
+		if f.Progs[i].Type == typ {
+			return &f.Progs[i]
+		}
+	}
+	return nil
+}
+
+// ByteOrder returns the byte order of the file's data.
+func (f *File) ByteOrder() binary.ByteOrder { return f.order }

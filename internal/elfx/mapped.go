@@ -1,0 +1,55 @@
+package elfx
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// MapFile returns the contents of a regular file, mapped where the system can,
+// and a function that releases them. It opens nothing but regular files: a
+// name found in a core may be that of a device or a pipe.
+//
+// The file may shrink while it is mapped; reads past its new end then fault.
+// See memreader.Guard.
+func MapFile(path string) (data []byte, release func(), err error) {
+	if st, err := os.Stat(path); err != nil {
+		return nil, nil, err
+	} else if !st.Mode().IsRegular() { // opening alone may block or rewind a tape
+		return nil, nil, notRegular(path, st.Mode())
+	}
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	return MapOpen(f)
+}
+
+// MapOpen is MapFile for a file that is open. The caller closes f.
+func MapOpen(f *os.File) (data []byte, release func(), err error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, nil, notRegular(f.Name(), st.Mode())
+	}
+	if st.Size() == 0 {
+		return nil, func() {}, nil
+	}
+	return mapContents(f, st.Size())
+}
+
+func notRegular(path string, m fs.FileMode) error {
+	kind := "device"
+	switch {
+	case m.IsDir():
+		kind = "directory"
+	case m&fs.ModeNamedPipe != 0:
+		kind = "pipe"
+	case m&fs.ModeSocket != 0:
+		kind = "socket"
+	}
+	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("is a %s, not a regular file", kind)}
+}

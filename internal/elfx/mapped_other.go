@@ -1,0 +1,15 @@
+//go:build !unix
+
+package elfx
+
+import (
+	"io"
+	"os"
+)
+
+func openRegular(path string) (*os.File, error) { return os.Open(path) }
+
+func mapContents(f *os.File, size int64) ([]byte, func(), error) {
+	data, err := io.ReadAll(io.NewSectionReader(f, 0, size))
+	return data, func() {}, err
+}

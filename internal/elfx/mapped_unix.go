@@ -1,0 +1,26 @@
+//go:build unix
+
+package elfx
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+func openRegular(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+}
+
+func mapContents(f *os.File, size int64) ([]byte, func(), error) {
+	if int64(int(size)) != size {
+		return nil, nil, &fs.PathError{Op: "mmap", Path: f.Name(), Err: fmt.Errorf("%d bytes do not fit this machine's address space", size)}
+	}
+	data, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_PRIVATE)
+	if err != nil {
+		return nil, nil, &fs.PathError{Op: "mmap", Path: f.Name(), Err: err}
+	}
+	return data, func() { _ = unix.Munmap(data) }, nil
+}

@@ -1,0 +1,68 @@
+// Package memreader reads the memory of a stopped process, wherever it is
+// kept: in a core file, in the files the process had mapped, in the live
+// process, or at a plugin host. It knows nothing about registers or modules.
+package memreader
+
+import "fmt"
+
+// Reader is target memory. Implementations are safe for concurrent use.
+type Reader interface {
+	// ReadMem reads len(p) bytes at addr. If n < len(p) the error says why
+	// the byte at addr+n cannot be read; missing memory is a [*FaultError].
+	ReadMem(p []byte, addr uint64) (n int, err error)
+}
+
+// Viewer is implemented by a Reader that can hand out memory without copying.
+type Viewer interface {
+	// View returns readable memory that contains addr, and the address of its
+	// first byte; nil where there is none to hand out, in which case ReadMem
+	// tells more. The slice must not be modified and lives as long as the
+	// Reader.
+	View(addr uint64) (mem []byte, base uint64)
+}
+
+// Why says why memory cannot be read.
+type Why uint8
+
+const (
+	Unmapped  Why = iota // no mapping contains the address
+	NotDumped            // mapped, but its bytes are in no file at hand
+	Truncated            // the file that held the bytes is cut off
+	Denied               // the system refused to read it
+	Gone                 // the process or the file is no longer there
+)
+
+func (w Why) String() string {
+	switch w {
+	case Unmapped:
+		return "not mapped"
+	case NotDumped:
+		return "not in the core file"
+	case Truncated:
+		return "the core file is truncated"
+	case Denied:
+		return "permission denied"
+	case Gone:
+		return "no longer there"
+	}
+	return fmt.Sprintf("reason %d", uint8(w))
+}
+
+// FaultError is an address that cannot be read.
+type FaultError struct {
+	Addr uint64
+	Why  Why
+}
+
+func (e *FaultError) Error() string {
+	return fmt.Sprintf("memory at %#x: %v", e.Addr, e.Why)
+}
+
+// ReadFull reads up to size bytes at addr into new memory, for as long as they
+// are readable: a short result comes with the error of its end. The caller
+// bounds size.
+func ReadFull(r Reader, addr uint64, size int) ([]byte, error) {
+	p := make([]byte, size)
+	n, err := r.ReadMem(p, addr)
+	return p[:n], err
+}

@@ -1,0 +1,88 @@
+package memreader
+
+import "encoding/binary"
+
+// Words reads integers and strings of the target without allocating. It is
+// not safe for concurrent use: every worker has its own. Copy the fields, not
+// the value, to make another.
+type Words struct {
+	R         Reader
+	BigEndian bool
+
+	window  []byte // memory that was viewed last
+	base    uint64 // its address
+	scratch [8]byte
+}
+
+// Uint64 reads the 8-byte integer at addr, in the target's byte order.
+func (w *Words) Uint64(addr uint64) (uint64, error) {
+	b, err := w.bytes(addr, 8)
+	if err != nil {
+		return 0, err
+	}
+	if w.BigEndian {
+		return binary.BigEndian.Uint64(b), nil
+	}
+	return binary.LittleEndian.Uint64(b), nil
+}
+
+// Uint reads the unsigned integer of size 1, 2, 4 or 8 bytes at addr.
+func (w *Words) Uint(addr uint64, size int) (uint64, error) {
+	b, err := w.bytes(addr, size)
+	if err != nil {
+		return 0, err
+	}
+	var v uint64
+	for i := range b {
+		at := i
+		if !w.BigEndian {
+			at = len(b) - 1 - i
+		}
+		v = v<<8 | uint64(b[at])
+	}
+	return v, nil
+}
+
+// bytes returns the size (at most 8) bytes at addr, valid until the next call.
+func (w *Words) bytes(addr uint64, size int) ([]byte, error) {
+	if off := addr - w.base; off < uint64(len(w.window)) && uint64(len(w.window))-off >= uint64(size) {
+		return w.window[off : off+uint64(size)], nil
+	}
+	return w.miss(addr, size)
+}
+
+func (w *Words) miss(addr uint64, size int) ([]byte, error) {
+	if v, ok := w.R.(Viewer); ok {
+		if mem, base := v.View(addr); mem != nil && addr-base < uint64(len(mem)) {
+			w.window, w.base = mem, base
+			if off := addr - base; uint64(len(mem))-off >= uint64(size) {
+				return mem[off : off+uint64(size)], nil
+			}
+		}
+	}
+	n, err := w.R.ReadMem(w.scratch[:size], addr)
+	if n < size {
+		if err == nil {
+			err = &FaultError{Addr: addr + uint64(n)}
+		}
+		return nil, err
+	}
+	return w.scratch[:size], nil
+}
+
+// CString reads the string at addr up to its NUL, or max bytes of it. It
+// returns what could be read, and the error that ended it if it was neither.
+func (w *Words) CString(addr uint64, max int) (string, error) {
+	var s []byte
+	for len(s) < max {
+		b, err := w.bytes(addr+uint64(len(s)), 1)
+		if err != nil {
+			return string(s), err
+		}
+		if b[0] == 0 {
+			break
+		}
+		s = append(s, b[0])
+	}
+	return string(s), nil
+}
