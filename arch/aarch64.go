@@ -33,7 +33,7 @@ func aarch64(bigEndian bool) *Arch {
 		CalleeSaved: Range(aarch64X19, aarch64FP),
 
 		// struct user_pt_regs at pr_reg: x0-x30, sp, pc, pstate.
-		PrStatus: run(0, 33, PrStatusRegs),
+		PrStatus: run(33, PrStatusRegs),
 
 		// The frame record is somewhere in the frame, so FP + 16 is only a
 		// lower bound of the CFA and SP is not recovered [AAPCS64, 6.2.3].
@@ -60,7 +60,7 @@ func aarch64(bigEndian bool) *Arch {
 // mcontext at 176, whose x0 is at 8 [linux arch/arm64/kernel/signal.c].
 var aarch64Signal = Row{
 	CFA: AtReg(aarch64SP, 560), RA: AtReg(aarch64SP, 568), FP: AtReg(aarch64SP, 312+8*int64(aarch64FP)),
-	Extra:  stored(aarch64SP, run(0, 32, 312)),
+	Extra:  stored(aarch64SP, run(32, 312)),
 	Signal: true,
 }
 

@@ -141,11 +141,11 @@ func stored(sp Reg, locs []RegLoc) []RegRule {
 	return rules
 }
 
-// run returns the places of registers first, first+1, ... stored in a row.
-func run(first Reg, n int, off uint16) []RegLoc {
+// run returns the places of registers 0 to n-1 stored in a row.
+func run(n int, off uint16) []RegLoc {
 	locs := make([]RegLoc, n)
 	for i := range locs {
-		locs[i] = RegLoc{Reg: first + Reg(i), Off: off + uint16(8*i)}
+		locs[i] = RegLoc{Reg: Reg(i), Off: off + uint16(8*i)}
 	}
 	return locs
 }

@@ -31,7 +31,7 @@ var S390X = &Arch{
 	SPFromCFA:   -160,
 
 	// struct s390_regs at pr_reg: PSW mask and address, 16 general registers.
-	PrStatus: append(inOrder(PrStatusRegs+8, s390xPC), run(0, 16, PrStatusRegs+16)...),
+	PrStatus: append(inOrder(PrStatusRegs+8, s390xPC), run(16, PrStatusRegs+16)...),
 	FPRegSet: inOrder(8, s390xFPRs...),
 
 	// The back chain at SP holds the caller's SP; r14 and r11 are, if saved at
@@ -55,7 +55,7 @@ var S390X = &Arch{
 // SP + at: PSW, 16 general registers, 16 access registers, FPC, 16
 // floating-point registers [linux arch/s390/include/uapi/asm/sigcontext.h].
 func s390xSignal(at uint16) Row {
-	locs := append(run(0, 16, at+16), inOrder(at+216, s390xFPRs...)...)
+	locs := append(run(16, at+16), inOrder(at+216, s390xFPRs...)...)
 	return Row{
 		CFA: Rule{Base: Register, Reg: s390xR15, Off: int64(at) + 16 + 8*int64(s390xR15), Deref: true, Add: 160},
 		RA:  AtReg(s390xR15, int64(at)+8), FP: AtReg(s390xR15, int64(at)+16+8*int64(s390xR11)),

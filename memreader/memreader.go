@@ -24,6 +24,7 @@ type Viewer interface {
 // Why says why memory cannot be read.
 type Why uint8
 
+// Reasons.
 const (
 	Unmapped  Why = iota // no mapping contains the address
 	NotDumped            // mapped, but its bytes are in no file at hand
