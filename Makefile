@@ -1,0 +1,75 @@
+# make help lists the targets. They need Go; those that need more say so.
+
+SHELL    := bash
+TOOL     := go tool -modfile=tools/go.mod
+FUZZTIME ?= 30s
+BASE     ?= main
+COUNT    ?= 10
+PKG      ?= ./...
+
+# The systems that sfcore is built for. Cores are read on all of them.
+SYSTEMS := linux/amd64 linux/arm64 linux/s390x darwin/arm64 windows/amd64
+
+# Packages whose tests know -update.
+GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/testkit[] ]/ { print $$1 }')
+
+.PHONY: help build test race lint fmt generate golden fuzz bench benchcmp cover cross qemu e2e cores check
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/sfcore
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/sfcore
+
+test: ## run all tests
+	go test ./...
+
+race: ## run all tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race ./...
+
+lint: ## run gofmt and golangci-lint (staticcheck included)
+	@test -z "$$(gofmt -l $$(git ls-files '*.go') | tee /dev/stderr)"
+	$(TOOL) golangci-lint run ./...
+
+fmt: ## format the code as lint wants it
+	$(TOOL) golangci-lint fmt ./...
+
+generate: ## rewrite generated files
+	go generate ./...
+
+golden: ## rewrite golden files; then look at git diff
+	go test $(GOLDEN) -update
+	@git --no-pager diff --stat
+
+fuzz: ## run every fuzz target for FUZZTIME=30s
+	.ci/fuzz $(FUZZTIME)
+
+bench: ## run the benchmarks of PKG=./... COUNT=10 times
+	go test -run='^$$' -bench=. -count=$(COUNT) $(PKG)
+
+benchcmp: ## compare the benchmarks of PKG=./... with those of BASE=main
+	@old=$$(mktemp -d) && trap "git worktree remove --force $$old/tree; rm -rf $$old" EXIT && \
+	git worktree add --quiet --detach $$old/tree $(BASE) && \
+	(cd $$old/tree && go test -run='^$$' -bench=. -count=$(COUNT) $(PKG)) >$$old/old.txt && \
+	go test -run='^$$' -bench=. -count=$(COUNT) $(PKG) >$$old/new.txt && \
+	$(TOOL) benchstat $(BASE)=$$old/old.txt here=$$old/new.txt
+
+cover: ## show how much of each package its tests reach
+	go test -cover ./...
+
+cross: ## vet and build for every system
+	@for system in $(SYSTEMS); do \
+		echo "$$system"; \
+		GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 go vet ./... && \
+		GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 go build ./... || exit 1; \
+	done
+
+qemu: ## run all tests as s390x and arm64 programs (needs qemu-user)
+	CGO_ENABLED=0 GOARCH=s390x go test -exec qemu-s390x ./...
+	CGO_ENABLED=0 GOARCH=arm64 go test -exec qemu-aarch64 ./...
+
+e2e: ## compare with gdb and eu-stack on this machine (needs both)
+	go test -tags e2e ./e2e/...
+
+check: ## run all that must pass before a change lands
+	bash .ci/run
