@@ -13,17 +13,23 @@ import (
 // The file may shrink while it is mapped; reads past its new end then fault.
 // See memreader.Guard.
 func MapFile(path string) (data []byte, release func(), err error) {
-	if st, err := os.Stat(path); err != nil {
-		return nil, nil, err
-	} else if !st.Mode().IsRegular() { // opening alone may block or rewind a tape
-		return nil, nil, notRegular(path, st.Mode())
-	}
-	f, err := openRegular(path)
+	f, err := OpenRegular(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
 	return MapOpen(f)
+}
+
+// OpenRegular opens a regular file for reading, and nothing else: opening
+// alone may block on a pipe or rewind a tape.
+func OpenRegular(path string) (*os.File, error) {
+	if st, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !st.Mode().IsRegular() {
+		return nil, notRegular(path, st.Mode())
+	}
+	return openRegular(path)
 }
 
 // MapOpen is MapFile for a file that is open. The caller closes f.

@@ -9,14 +9,32 @@ import (
 
 // Note is an entry of a note segment or section.
 type Note struct {
-	Name string // without its NUL
+	// Name is the owner, without its NUL. What is longer than any owner known
+	// is cut off.
+	Name string
 	Type uint32
 	Desc []byte // a part of the file
-	Off  uint64 // of the entry, from the start of the notes
+	// Off is the offset of Desc, in bytes from the start of the notes or, from
+	// [File.Notes], of the file.
+	Off uint64
 }
 
-// noteGNUBuildID is NT_GNU_BUILD_ID of owner "GNU".
-const noteGNUBuildID = 3
+// Errorf makes a FormatError about the descriptor's byte at off.
+func (n *Note) Errorf(off uint64, field, format string, args ...any) error {
+	return &FormatError{Off: n.Off + off, Field: field, Msg: fmt.Sprintf(format, args...)}
+}
+
+const (
+	// noteGNUBuildID is NT_GNU_BUILD_ID of owner "GNU".
+	noteGNUBuildID = 3
+
+	// maxBuildID bounds the length of a build-id: they are hashes, the longest
+	// of 64 bytes, and are copied into names.
+	maxBuildID = 64
+	// maxOwner bounds the length of an owner. The longest known one,
+	// "NetBSD-CORE", may carry a thread id.
+	maxOwner = 32
+)
 
 // Notes yields the entries of note data. Name and descriptor are padded to
 // align bytes: 4, or 8 where the segment says so. Data that ends within an
@@ -29,11 +47,9 @@ func Notes(data []byte, order binary.ByteOrder, align uint64) iter.Seq2[Note, er
 		for off := uint64(0); uint64(len(data))-off >= 12; {
 			h := data[off:]
 			nameLen, descLen := uint64(order.Uint32(h)), uint64(order.Uint32(h[4:]))
-			n := Note{Type: order.Uint32(h[8:]), Off: off}
 			name := within(data, off+12, nameLen)
 			descOff := roundUp(off+12+nameLen, align)
-			n.Desc = within(data, descOff, descLen)
-			n.Name = CString(name, 0)
+			n := Note{Name: owner(name), Type: order.Uint32(h[8:]), Desc: within(data, descOff, descLen), Off: descOff}
 			var err error
 			if uint64(len(name)) < nameLen || uint64(len(n.Desc)) < descLen {
 				err = &FormatError{Off: off, Field: "n_descsz", Msg: fmt.Sprintf("note %q type %#x: %d of %d bytes", n.Name, n.Type, len(n.Desc), descLen)}
@@ -46,21 +62,75 @@ func Notes(data []byte, order binary.ByteOrder, align uint64) iter.Seq2[Note, er
 	}
 }
 
+// owner returns the name of a note; the common ones without allocating.
+func owner(name []byte) string {
+	switch string(name) {
+	case "CORE\x00":
+		return "CORE"
+	case "LINUX\x00":
+		return "LINUX"
+	case "GNU\x00":
+		return "GNU"
+	}
+	return CString(name[:min(len(name), maxOwner)], 0)
+}
+
 func roundUp(n, align uint64) uint64 { return (n + align - 1) &^ (align - 1) }
 
-// BuildID returns the build-id in lower-case hexadecimal, or "".
-func (f *File) BuildID() string {
-	for i := range f.Progs {
-		if p := &f.Progs[i]; p.Type == ProgNote {
-			if id := buildID(f.SegmentData(p), f.order, p.Align); id != "" {
-				return id
+// Notes yields the entries of all note segments. Off in notes and errors is
+// the offset in the file. Segments that together are larger than the file, so
+// that they overlap, end with an error.
+func (f *File) Notes() iter.Seq2[Note, error] {
+	return func(yield func(Note, error) bool) {
+		budget := uint64(len(f.Data))
+		for i := range f.Progs {
+			p := &f.Progs[i]
+			if p.Type != ProgNote {
+				continue
+			}
+			data := f.SegmentData(p)
+			if uint64(len(data)) > budget {
+				yield(Note{Off: p.Off}, &FormatError{Off: p.Off, Field: "p_filesz", Msg: "note segments overlap"})
+				return
+			}
+			budget -= uint64(len(data))
+			for n, err := range Notes(data, f.order, p.Align) {
+				n.Off += p.Off
+				if fe, ok := err.(*FormatError); ok {
+					fe.Off += p.Off
+				}
+				if !yield(n, err) {
+					return
+				}
+			}
+			if uint64(len(data)) < p.Filesz {
+				err := &FormatError{Off: p.Off, Field: "p_filesz", Msg: fmt.Sprintf("the file holds %d of %d bytes of notes", len(data), p.Filesz)}
+				if !yield(Note{Off: p.Off}, err) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// BuildID returns the build-id in lower-case hexadecimal, or "".
+func (f *File) BuildID() string {
+	for n, err := range f.Notes() {
+		if id := n.buildID(); id != "" && err == nil {
+			return id
+		}
+	}
+	budget := uint64(len(f.Data))
 	sects, _ := f.Sections()
 	for i := range sects {
-		if s := &sects[i]; s.Type == SectNote {
-			if id := buildID(f.Bytes(s.Off, s.Size), f.order, s.Align); id != "" {
+		s := &sects[i]
+		data := f.Bytes(s.Off, s.Size)
+		if s.Type != SectNote || uint64(len(data)) > budget {
+			continue
+		}
+		budget -= uint64(len(data))
+		for n, err := range Notes(data, f.order, s.Align) {
+			if id := n.buildID(); id != "" && err == nil {
 				return id
 			}
 		}
@@ -68,11 +138,9 @@ func (f *File) BuildID() string {
 	return ""
 }
 
-func buildID(data []byte, order binary.ByteOrder, align uint64) string {
-	for n, err := range Notes(data, order, align) {
-		if err == nil && n.Type == noteGNUBuildID && n.Name == "GNU" {
-			return hex.EncodeToString(n.Desc)
-		}
+func (n *Note) buildID() string {
+	if n.Type != noteGNUBuildID || n.Name != "GNU" || len(n.Desc) > maxBuildID {
+		return ""
 	}
-	return ""
+	return hex.EncodeToString(n.Desc)
 }

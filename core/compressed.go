@@ -1,0 +1,66 @@
+package core
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+	"github.com/therootcompany/xz"
+)
+
+// maxWindow bounds the memory that a compressed stream may ask a decompressor
+// to keep, in bytes: what zstd(1) accepts unless told otherwise. xz -9 needs
+// half of it.
+const maxWindow = 128 << 20
+
+// compression is a format that cores are stored in.
+type compression struct {
+	name, magic string
+	// open returns a reader of the decompressed stream. Closing it releases
+	// the decompressor.
+	open func(io.Reader) (io.ReadCloser, error)
+}
+
+// compressions are recognised by how the stream begins, whatever its name.
+var compressions = []compression{
+	{"zstd", "\x28\xb5\x2f\xfd", openZstd},
+	{"zstd", "\x50\x2a\x4d\x18", openZstd}, // a skippable frame, as pzstd begins with
+	{"gzip", "\x1f\x8b", openGzip},
+	{"lz4", "\x04\x22\x4d\x18", openLZ4},
+	{"xz", "\xfd7zXZ\x00", openXZ},
+}
+
+// maxMagic is the length of the longest magic.
+const maxMagic = 6
+
+// findCompression returns the compression of a stream by its first bytes, or nil.
+func findCompression(head []byte) *compression {
+	for i := range compressions {
+		if c := &compressions[i]; bytes.HasPrefix(head, []byte(c.magic)) {
+			return c
+		}
+	}
+	return nil
+}
+
+func openZstd(r io.Reader) (io.ReadCloser, error) {
+	d, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, err
+	}
+	return d.IOReadCloser(), nil
+}
+
+func openGzip(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }
+
+func openLZ4(r io.Reader) (io.ReadCloser, error) { return io.NopCloser(lz4.NewReader(r)), nil }
+
+func openXZ(r io.Reader) (io.ReadCloser, error) {
+	x, err := xz.NewReader(r, maxWindow)
+	if err != nil {
+		return nil, err
+	}
+	return io.NopCloser(x), nil
+}

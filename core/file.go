@@ -1,0 +1,138 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// Options are the choices of [Open]. The zero Options are the defaults.
+type Options struct {
+	// MaxDecompressed bounds the size in bytes of a core that is compressed or
+	// read from a pipe; 0 stands for [DefaultMaxDecompressed].
+	MaxDecompressed int64
+	// Progress, if not nil, is called now and then while such a core is read:
+	// done bytes of total, which is 0 if unknown, have been read. They are
+	// bytes of the compressed file.
+	Progress func(done, total int64)
+}
+
+// Open opens a core file: plain, or compressed by zstd, gzip, lz4 or xz. "-"
+// is standard input. A plain file is mapped, not read; the memory of the image
+// is that mapping, which faults if the file shrinks: see [memreader.Guard].
+// Everything else is decompressed first, into memory or, if it is large, into
+// a temporary file, until ctx ends.
+//
+// Damage that leaves something usable is in Image.Problems. The error for a
+// file that is no core file of a supported process says what it is instead.
+func Open(ctx context.Context, path string, opts Options) (*Image, error) {
+	name := path
+	if path == "-" {
+		name = "standard input"
+	}
+	img, err := open(ctx, path, opts)
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) && pe.Path == path {
+		return nil, err // it has the name
+	} else if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	img.Path = path
+	return img, nil
+}
+
+func open(ctx context.Context, path string, opts Options) (*Image, error) {
+	file := os.Stdin
+	if path != "-" {
+		var err error
+		if file, err = elfx.OpenRegular(path); err != nil {
+			return nil, err
+		}
+		defer file.Close()
+	}
+	c, err := load(ctx, file, opts)
+	if err != nil {
+		return nil, err
+	}
+	var img *Image
+	if memreader.Guard(func() { img, err = openBytes(c.data) }) != nil {
+		err = errors.New("the file shrank while it was read")
+	}
+	if err != nil {
+		c.release()
+		return nil, err
+	}
+	img.release = c.release
+	if c.problem != nil {
+		img.Problems = append([]error{c.problem}, img.Problems...)
+	}
+	return img, nil
+}
+
+// openBytes makes an image of the bytes of a core file, which it keeps.
+func openBytes(data []byte) (*Image, error) {
+	f, a, err := parseHeader(data)
+	if err != nil {
+		return nil, err
+	}
+	img := &Image{Arch: a, Problems: f.Problems, release: func() {}}
+	space := memreader.NewSpace(segments(f))
+	img.Mem = space
+
+	n := notes{img: img, order: f.ByteOrder()}
+	if err := n.read(f); err != nil {
+		return nil, err
+	}
+	img.Mappings = join(disjoint(loads(f.Progs)), disjoint(n.files))
+	img.nameSpecial()
+	img.Executable = img.executable()
+
+	size := uint64(len(data))
+	missing := extent(f.Progs) - min(size, extent(f.Progs))
+	if img.Truncated = img.truncation(size, missing, space.Segments()); img.Truncated != nil {
+		img.Problems = append(img.Problems, fmt.Errorf("the core file is truncated: %d of %d bytes are missing, and with them memory of %d mappings",
+			missing, size+missing, len(img.Truncated.Mappings)))
+	}
+	return img, nil
+}
+
+// machines are names of architectures that sfcore does not know [gABI: e_machine].
+var machines = map[uint16]string{
+	2: "sparc", 3: "i386", 8: "mips", 15: "parisc", 20: "ppc", 21: "ppc64", 40: "arm", 43: "sparc64", 50: "ia64",
+	243: "riscv64", 258: "loongarch64", 0x9026: "alpha",
+	arch.EMX86_64: "big-endian x86-64", arch.EMS390: "little-endian s390x",
+}
+
+// parseHeader reads the headers of a core file. Its error for any other file
+// says what that is. The first 64 bytes of data suffice to tell.
+func parseHeader(data []byte) (*elfx.File, *arch.Arch, error) {
+	f, err := elfx.Parse(data)
+	if fe := (*elfx.FormatError)(nil); errors.As(err, &fe) {
+		return nil, nil, fmt.Errorf("%s; a core file is needed", fe.Msg)
+	} else if err != nil {
+		return nil, nil, err
+	}
+	switch f.Type {
+	case elfx.TypeCore:
+	case elfx.TypeExec, elfx.TypeDyn:
+		return nil, nil, errors.New("this is an executable or a shared library; a core file is needed")
+	case elfx.TypeRel:
+		return nil, nil, errors.New("this is an object file; a core file is needed")
+	default:
+		return nil, nil, fmt.Errorf("this is an ELF file of type %d; a core file is needed", f.Type)
+	}
+	a, ok := arch.ForMachine(f.Machine, f.BigEndian)
+	if !ok {
+		name := machines[f.Machine]
+		if name == "" {
+			name = fmt.Sprintf("ELF machine %d", f.Machine)
+		}
+		return nil, nil, fmt.Errorf("this is a core file of %s; sfcore reads those of amd64, aarch64 and s390x", name)
+	}
+	return f, a, nil
+}

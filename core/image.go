@@ -1,0 +1,119 @@
+// Package core makes a process image, a stopped process as data, from an ELF
+// core file of the Linux kernel, of gdb's gcore or of qemu-user: its threads
+// with their registers, its mappings, its signal and what the file holds of
+// its memory. It does not look at the files that the process had mapped; nor
+// does it walk stacks.
+package core
+
+import (
+	"sort"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// Image is a stopped process. It is immutable, and safe for concurrent use
+// until it is closed.
+type Image struct {
+	// Path is the name of the core file; "" for a live process.
+	Path string
+	Arch *arch.Arch
+	// PID is the process id, 0 if unknown.
+	PID int
+	// Name is the name of the main thread, up to 15 bytes; Command the first
+	// 79 bytes of the arguments, separated by spaces; "" if unknown.
+	Name, Command string
+	// Executable is the path of the program as the process saw it, "" if
+	// unknown. It may be relative if no mapping names the file.
+	Executable string
+	// Signal is what stopped the process, or nil.
+	Signal *Signal
+	// Threads are in the order in which the core file has them.
+	Threads []Thread
+	// Mappings ascend and do not overlap.
+	Mappings []Mapping
+	Auxv     Auxv
+	// Mem is the memory that the image itself holds: of a core file, what was
+	// dumped. Its errors tell what was mapped and not dumped.
+	Mem memreader.Reader
+	// Truncated says what a file that is cut off has lost; nil if it is whole.
+	Truncated *Truncation
+	// Problems are defects that the rest of the image is usable without.
+	Problems []error
+
+	release func()
+}
+
+// Close releases the memory of the image: Mem, and the slices of Threads, must
+// not be used any more.
+func (i *Image) Close() error {
+	if release := i.release; release != nil {
+		i.release = nil
+		release()
+	}
+	return nil
+}
+
+// Mapping returns the mapping that contains addr, or nil.
+func (i *Image) Mapping(addr uint64) *Mapping {
+	n := sort.Search(len(i.Mappings), func(n int) bool { return i.Mappings[n].Hi > addr })
+	if n == len(i.Mappings) || i.Mappings[n].Lo > addr {
+		return nil
+	}
+	return &i.Mappings[n]
+}
+
+// Thread is a thread of the process.
+type Thread struct {
+	// ID is the thread id: that of the process for the main thread.
+	ID int
+	// Name is the thread's name, "" if unknown. Core files have that of the
+	// main thread only.
+	Name string
+	// Regs are the registers. Those that the file does not hold are unknown.
+	Regs arch.Regs
+	// PACMask are the bits of code addresses in which AArch64 keeps a pointer
+	// authentication code; 0 elsewhere.
+	PACMask uint64
+	// Signal is the number of the signal that the thread was stopped with, 0 if
+	// none. The kernel gives all threads that of the crash.
+	Signal int
+	// Crashed is set for the thread that got the signal that ended the
+	// process. At most one thread has it.
+	Crashed bool
+
+	// PrStatus, FPRegSet, XState and SigInfo are the descriptors of the
+	// thread's notes NT_PRSTATUS, NT_FPREGSET, NT_X86_XSTATE and NT_SIGINFO,
+	// in target byte order; nil where there is none. They must not be modified.
+	PrStatus, FPRegSet, XState, SigInfo []byte
+}
+
+// Mapping is a range of addresses that the process had mapped.
+type Mapping struct {
+	// Lo is the first address, Hi the one after the last.
+	Lo, Hi uint64
+	// Off is the offset of Lo in the file Path, in bytes.
+	Off uint64
+	// Path is the mapped file as the process saw it, or as in /proc/pid/maps
+	// "[vdso]", "[vsyscall]" or "[stack]"; "" if there is none, or the core
+	// file does not tell.
+	Path string
+	// Deleted is set when the file was removed or replaced while it was mapped.
+	Deleted bool
+	// Exec is set when code may be run there. It is also set where the image
+	// does not tell.
+	Exec bool
+}
+
+// Contains reports whether addr is in the mapping.
+func (m *Mapping) Contains(addr uint64) bool { return m.Lo <= addr && addr < m.Hi }
+
+// Truncation is what is missing at the end of a core file that was cut off, or
+// that is still being written.
+type Truncation struct {
+	// Size is the size of the file, Missing how many bytes should follow.
+	Size, Missing uint64
+	// Mappings are the indexes in Image.Mappings of those that have lost
+	// memory, ascending.
+	Mappings []int
+}

@@ -1,0 +1,112 @@
+package core
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+)
+
+// DefaultMaxDecompressed is the default bound on the size of a core that is
+// decompressed or read from a pipe: address spaces of a process may be larger,
+// but what is dumped of them is not.
+const DefaultMaxDecompressed = 1 << 40
+
+const (
+	// A stream that makes more than maxRatio bytes other than zeros of each
+	// compressed byte, and at least minBomb bytes, is taken for a
+	// decompression bomb. Memory compresses to about a fifth; zeros cost
+	// nothing in the end and so do not count.
+	maxRatio = 1000
+	minBomb  = 1 << 30
+
+	chunkSize = 1 << 20 // bytes read at a time
+	ehdrSize  = 64
+)
+
+// ErrTooLarge is the error for a core that decompresses to more than allowed.
+var ErrTooLarge = errors.New("too large when decompressed")
+
+// contents are the bytes of a core file.
+type contents struct {
+	data    []byte
+	release func()
+	problem error // why data ends early, or nil
+}
+
+// load returns the contents of file. A regular file that is not compressed is
+// mapped.
+func load(ctx context.Context, file *os.File, opts Options) (contents, error) {
+	st, err := file.Stat()
+	if err != nil {
+		return contents{}, err
+	}
+	var in io.Reader = file
+	total := int64(0)
+	switch m := st.Mode(); {
+	case m.IsRegular():
+		head := make([]byte, maxMagic)
+		n, err := file.ReadAt(head, 0)
+		if err != nil && err != io.EOF {
+			return contents{}, err
+		}
+		if findCompression(head[:n]) == nil {
+			data, release, err := elfx.MapOpen(file)
+			return contents{data: data, release: release}, err
+		}
+		in, total = io.NewSectionReader(file, 0, st.Size()), st.Size()
+	case m&os.ModeDevice != 0:
+		return contents{}, errors.New("this is a device; a core file is needed")
+	}
+	return loadStream(ctx, in, total, opts)
+}
+
+// loadStream reads a core, compressed or not, from a stream of total bytes; 0
+// if unknown.
+func loadStream(ctx context.Context, stream io.Reader, total int64, opts Options) (contents, error) {
+	in := &counter{r: stream}
+	buf := bufio.NewReaderSize(in, chunkSize)
+	head, err := buf.Peek(maxMagic)
+	if err != nil && err != io.EOF {
+		return contents{}, err
+	}
+	out, kind := io.Reader(buf), "core"
+	if c := findCompression(head); c != nil {
+		r, err := c.open(buf)
+		if err != nil {
+			return contents{}, fmt.Errorf("%s: %w", c.name, err)
+		}
+		defer r.Close()
+		out, kind = r, c.name+" stream"
+	}
+
+	s := &spool{limit: opts.MaxDecompressed, in: in}
+	if s.limit <= 0 {
+		s.limit = DefaultMaxDecompressed
+	}
+	data, release, problem, err := s.fill(ctx, out, func() {
+		if opts.Progress != nil {
+			opts.Progress(in.n, total)
+		}
+	})
+	if problem != nil {
+		problem = fmt.Errorf("the %s ends early, after %d bytes of the core: %w", kind, len(data), problem)
+	}
+	return contents{data, release, problem}, err
+}
+
+// counter counts the bytes read.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,131 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// loads returns what the program headers tell of mappings: where they are and
+// whether they hold code.
+func loads(progs []elfx.Prog) []Mapping {
+	ms := make([]Mapping, 0, len(progs))
+	for i := range progs {
+		if p := &progs[i]; p.Type == elfx.ProgLoad {
+			ms = append(ms, Mapping{
+				Lo: p.Vaddr, Hi: p.Vaddr + min(p.Memsz, -p.Vaddr-1),
+				Exec: p.Flags&elfx.ProgExec != 0,
+			})
+		}
+	}
+	return ms
+}
+
+// disjoint sorts mappings, and cuts off what an earlier one covers.
+func disjoint(ms []Mapping) []Mapping {
+	byAddr := func(a, b Mapping) int { return cmp.Compare(a.Lo, b.Lo) }
+	if !slices.IsSortedFunc(ms, byAddr) {
+		slices.SortStableFunc(ms, byAddr)
+	}
+	out, end := ms[:0], uint64(0)
+	for _, m := range ms {
+		if m.startAt(max(m.Lo, end)); m.Lo < m.Hi {
+			out = append(out, m)
+			end = m.Hi
+		}
+	}
+	return out
+}
+
+// startAt cuts off what is below addr, which is not below m.Lo.
+func (m *Mapping) startAt(addr uint64) {
+	m.Off += addr - m.Lo
+	m.Lo = addr
+}
+
+// join lays the mappings of files, which know names, over those of program
+// headers, which know permissions. Both are disjoint. A part that only files
+// has may hold code, for all that is known.
+func join(loads, files []Mapping) []Mapping {
+	out := make([]Mapping, 0, max(len(loads), len(files)))
+	none := Mapping{Lo: ^uint64(0), Hi: ^uint64(0)}
+	for len(loads) > 0 || len(files) > 0 {
+		l, f := &none, &none
+		if len(loads) > 0 {
+			l = &loads[0]
+		}
+		if len(files) > 0 {
+			f = &files[0]
+		}
+		m := *f
+		switch {
+		case l.Lo < f.Lo:
+			m = Mapping{Lo: l.Lo, Hi: min(l.Hi, f.Lo), Exec: l.Exec}
+		case f.Lo < l.Lo:
+			m.Hi, m.Exec = min(f.Hi, l.Lo), true
+		default:
+			m.Hi, m.Exec = min(f.Hi, l.Hi), l.Exec
+		}
+		out = append(out, m)
+		loads, files = after(loads, m.Hi), after(files, m.Hi)
+	}
+	return out
+}
+
+// after cuts off what ms has below addr.
+func after(ms []Mapping, addr uint64) []Mapping {
+	if len(ms) > 0 && ms[0].Lo < addr {
+		if ms[0].Hi <= addr {
+			return ms[1:]
+		}
+		ms[0].startAt(addr)
+	}
+	return ms
+}
+
+// vsyscall is where amd64 kernels map the vsyscall page [linux
+// arch/x86/include/uapi/asm/vsyscall.h].
+const vsyscall = 0xffff_ffff_ff60_0000
+
+// nameSpecial names the mappings that no file is behind as /proc/pid/maps does.
+func (i *Image) nameSpecial() {
+	name := func(addr uint64, name string) {
+		if m := i.Mapping(addr); m != nil && m.Path == "" {
+			m.Path = name
+		}
+	}
+	if addr, ok := i.Auxv.Get(ATSysinfoEhdr); ok {
+		name(addr, "[vdso]")
+	}
+	if addr, ok := i.Auxv.Get(ATRandom); ok {
+		name(addr, "[stack]")
+	}
+	if i.Arch == arch.AMD64 {
+		name(vsyscall, "[vsyscall]")
+	}
+}
+
+// truncation tells what a file of size bytes lacks that should have size+missing.
+func (i *Image) truncation(size, missing uint64, segs []memreader.Segment) *Truncation {
+	if missing == 0 {
+		return nil
+	}
+	t := &Truncation{Size: size, Missing: missing}
+	n := 0
+	for _, s := range segs {
+		if s.Why != memreader.Truncated || uint64(len(s.Data)) == s.Size {
+			continue
+		}
+		lo, hi := s.Addr+uint64(len(s.Data)), s.Addr+s.Size
+		for n < len(i.Mappings) && i.Mappings[n].Hi <= lo {
+			n++
+		}
+		for ; n < len(i.Mappings) && i.Mappings[n].Lo < hi; n++ {
+			t.Mappings = append(t.Mappings, n)
+		}
+	}
+	return t
+}

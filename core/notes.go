@@ -1,0 +1,129 @@
+package core
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+)
+
+// Note types of owner "CORE", and of owner "LINUX" from 0x200 on [elf.h].
+const (
+	ntPRStatus   = 1
+	ntFPRegSet   = 2
+	ntPRPSInfo   = 3
+	ntAuxv       = 6
+	ntFile       = 0x46494c45
+	ntSigInfo    = 0x53494749
+	ntX86XState  = 0x202
+	ntARMPACMask = 0x406
+)
+
+// foreignOwners are note owners that tell that a core is none of a Linux
+// process.
+var foreignOwners = map[string]string{
+	"FreeBSD":     "a FreeBSD core file",
+	"NetBSD-CORE": "a NetBSD core file",
+	"OpenBSD":     "an OpenBSD core file",
+	"VMCOREINFO":  "a dump of the Linux kernel, not of a process",
+}
+
+const (
+	// maxThreads bounds the threads: the kernel allows no more thread ids
+	// [linux include/linux/threads.h: PID_MAX_LIMIT].
+	maxThreads = 4 << 20
+	// maxProblems bounds the list that a damaged core can make.
+	maxProblems = 100
+)
+
+// notes collects what the notes of a core say.
+type notes struct {
+	img   *Image
+	order binary.ByteOrder
+	files []Mapping
+	// sigInfo is an NT_SIGINFO that came before any NT_PRSTATUS.
+	sigInfo []byte
+	dropped int // problems that are not in the list
+}
+
+// read decodes the notes of the core. The kernel writes the crashing thread's
+// NT_PRSTATUS, the notes of the process, the other notes of that thread, and
+// then the notes of each other thread; gcore those of each thread and then
+// those of the process. So a thread's notes are those that follow its
+// NT_PRSTATUS [linux fs/binfmt_elf.c: write_note_info].
+func (n *notes) read(f *elfx.File) error {
+	for note, err := range f.Notes() {
+		if err != nil {
+			n.problem(err)
+		}
+		if what, ok := foreignOwners[note.Name]; ok {
+			return fmt.Errorf("this is %s", what)
+		}
+		switch note.Name {
+		case "CORE", "LINUX":
+			n.add(&note)
+		}
+	}
+	n.finishThreads()
+	if n.dropped > 0 {
+		n.img.Problems = append(n.img.Problems, fmt.Errorf("%d more problems", n.dropped))
+	}
+	return nil
+}
+
+func (n *notes) add(note *elfx.Note) {
+	switch note.Type {
+	case ntPRStatus:
+		n.prStatus(note)
+	case ntPRPSInfo:
+		n.prPSInfo(note)
+	case ntAuxv:
+		if n.img.Auxv == nil {
+			n.img.Auxv = parseAuxv(note.Desc, n.order)
+		}
+	case ntFile:
+		files, err := parseNTFile(note, n.order)
+		n.files = append(n.files, files...)
+		n.problem(err)
+	case ntSigInfo:
+		if t := n.thread(); t != nil {
+			t.SigInfo = note.Desc
+		} else {
+			n.sigInfo = note.Desc
+		}
+	case ntFPRegSet:
+		if t := n.thread(); t != nil {
+			t.FPRegSet = note.Desc
+			setRegs(&t.Regs, n.img.Arch.FPRegSet, note.Desc, n.order)
+		}
+	case ntX86XState:
+		if t := n.thread(); t != nil {
+			t.XState = note.Desc
+		}
+	case ntARMPACMask:
+		// struct user_pac_mask: data_mask, insn_mask [linux arch/arm64/include/uapi/asm/ptrace.h].
+		if t := n.thread(); t != nil && len(note.Desc) >= 16 {
+			t.PACMask = n.order.Uint64(note.Desc[8:])
+		}
+	}
+}
+
+// thread returns the thread that a note belongs to, or nil.
+func (n *notes) thread() *Thread {
+	if len(n.img.Threads) == 0 {
+		return nil
+	}
+	return &n.img.Threads[len(n.img.Threads)-1]
+}
+
+// problem adds err, unless it is nil, to the image's problems.
+func (n *notes) problem(err error) {
+	if err == nil {
+		return
+	}
+	if len(n.img.Problems) >= maxProblems {
+		n.dropped++
+		return
+	}
+	n.img.Problems = append(n.img.Problems, err)
+}

@@ -1,0 +1,41 @@
+package core
+
+import (
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// segments returns the memory of a core file. What a segment has in memory
+// beyond its bytes in the file was not dumped.
+func segments(f *elfx.File) []memreader.Segment {
+	segs := make([]memreader.Segment, 0, len(f.Progs))
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		if p.Type != elfx.ProgLoad {
+			continue
+		}
+		data := f.Bytes(p.Off, min(p.Filesz, p.Memsz))
+		dumped := min(p.Filesz, p.Memsz)
+		if uint64(len(data)) == dumped {
+			segs = append(segs, memreader.Segment{Addr: p.Vaddr, Size: p.Memsz, Data: data, Why: memreader.NotDumped})
+			continue
+		}
+		segs = append(segs, memreader.Segment{Addr: p.Vaddr, Size: dumped, Data: data, Why: memreader.Truncated})
+		if rest := p.Vaddr + dumped; rest > p.Vaddr && p.Memsz > dumped {
+			segs = append(segs, memreader.Segment{Addr: rest, Size: p.Memsz - dumped, Why: memreader.NotDumped})
+		}
+	}
+	return segs
+}
+
+// extent returns the size that a core file with these segments has, in bytes.
+func extent(progs []elfx.Prog) uint64 {
+	end := uint64(0)
+	for i := range progs {
+		p := &progs[i]
+		if p.Filesz > 0 && (p.Type == elfx.ProgLoad || p.Type == elfx.ProgNote) {
+			end = max(end, p.Off+min(p.Filesz, -p.Off-1))
+		}
+	}
+	return end
+}

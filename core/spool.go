@@ -1,0 +1,167 @@
+package core
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+)
+
+// maxInMemory is how much of a stream is kept in memory before it is moved to
+// a temporary file, in bytes. Most cores are smaller.
+const maxInMemory = 256 << 20
+
+// spool keeps a stream for random access.
+type spool struct {
+	limit int64    // of size
+	in    *counter // what the stream is made from
+
+	mem     []byte
+	file    *os.File // once mem was full
+	named   bool     // file could not be removed while it is open
+	size    int64    // of the stream so far
+	nonzero int64    // bytes of it that are in pages not all zero
+}
+
+// fill reads the stream r to its end and returns its bytes. If r fails after
+// the header of a core, they are what was read until then, and problem is the
+// error.
+func (s *spool) fill(ctx context.Context, r io.Reader, progress func()) (data []byte, release func(), problem, err error) {
+	defer s.close()
+	chunk := make([]byte, chunkSize)
+	for problem == nil {
+		n := 0
+		for n < len(chunk) && problem == nil {
+			var k int
+			k, problem = r.Read(chunk[n:])
+			n += k
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, nil, nil, err
+		}
+		if s.size == 0 {
+			if err := checkStart(chunk[:n], problem); err != nil {
+				return nil, nil, nil, err
+			}
+		}
+		if err := s.write(chunk[:n]); err != nil {
+			return nil, nil, nil, err
+		}
+		progress()
+	}
+	if problem == io.EOF {
+		problem = nil
+	}
+	data, release, err = s.contents()
+	return data, release, problem, err
+}
+
+// checkStart refuses a stream that is no core file before it is read further.
+func checkStart(head []byte, readErr error) error {
+	if len(head) < ehdrSize && readErr != io.EOF {
+		return readErr
+	}
+	_, _, err := parseHeader(head[:min(len(head), ehdrSize)])
+	return err
+}
+
+// write appends a chunk, of chunkSize bytes unless it is the last.
+func (s *spool) write(p []byte) error {
+	if int64(len(p)) > s.limit-s.size {
+		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, s.limit)
+	}
+	if s.file == nil && len(s.mem)+len(p) > maxInMemory {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	if s.file == nil {
+		s.mem = append(s.mem, p...)
+		s.size += int64(len(p))
+		return nil
+	}
+	if err := s.writeFile(p); err != nil {
+		return err
+	}
+	if s.nonzero > minBomb && s.nonzero/maxRatio > s.in.n {
+		return fmt.Errorf("%w: %d compressed bytes make more than %d bytes that are not zero", ErrTooLarge, s.in.n, s.nonzero)
+	}
+	return nil
+}
+
+// spill moves what is in memory to a temporary file, which has no name any more
+// where the system can do that.
+func (s *spool) spill() error {
+	f, err := os.CreateTemp(tempDir(), "sfcore-*")
+	if err != nil {
+		return fmt.Errorf("spooling: %w", err)
+	}
+	s.file, s.named = f, os.Remove(f.Name()) != nil
+	mem := s.mem
+	s.mem, s.size = nil, 0
+	return s.writeFile(mem)
+}
+
+// tempDir returns the directory for large temporary files: $TMPDIR or else
+// /var/tmp, which unlike /tmp is on a disk.
+func tempDir() string {
+	if os.Getenv("TMPDIR") == "" {
+		if st, err := os.Stat("/var/tmp"); err == nil && st.IsDir() {
+			return "/var/tmp"
+		}
+	}
+	return os.TempDir()
+}
+
+var zeroPage [4096]byte
+
+// writeFile appends p to the file, leaving out pages of zeros.
+func (s *spool) writeFile(p []byte) error {
+	for len(p) > 0 {
+		zeros := 0
+		for len(p)-zeros >= len(zeroPage) && bytes.Equal(p[zeros:zeros+len(zeroPage)], zeroPage[:]) {
+			zeros += len(zeroPage)
+		}
+		s.size += int64(zeros)
+		p = p[zeros:]
+		run := 0
+		for run < len(p) && !bytes.HasPrefix(p[run:], zeroPage[:]) {
+			run += min(len(zeroPage), len(p)-run)
+		}
+		if _, err := s.file.WriteAt(p[:run], s.size); errors.Is(err, syscall.ENOSPC) {
+			return fmt.Errorf("spooling to %s: no space left on the device; TMPDIR names another directory", s.file.Name())
+		} else if err != nil {
+			return fmt.Errorf("spooling: %w", err)
+		}
+		s.size += int64(run)
+		s.nonzero += int64(run)
+		p = p[run:]
+	}
+	return nil
+}
+
+// contents returns the bytes of the stream.
+func (s *spool) contents() (data []byte, release func(), err error) {
+	if s.file == nil {
+		return s.mem, func() {}, nil
+	}
+	if err := s.file.Truncate(s.size); err != nil { // the last pages may be zero
+		return nil, nil, fmt.Errorf("spooling: %w", err)
+	}
+	return elfx.MapOpen(s.file)
+}
+
+// close closes the temporary file. A mapping of it stays.
+func (s *spool) close() {
+	if s.file != nil {
+		_ = s.file.Close()
+	}
+	if s.named {
+		_ = os.Remove(s.file.Name())
+	}
+}
