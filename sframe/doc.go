@@ -1,0 +1,37 @@
+// Package sframe decodes the SFrame stack trace format: for every pc of a
+// program, where the caller's frame is.
+//
+// [Parse] reads a header, [Section.Find] answers for one pc, without copying
+// or converting the section: it is read in place, whatever its byte order.
+// [Section.Tables], [Section.Funcs] and [Section.FREs] show what is written,
+// [Section.Validate] tells what is wrong with it, and [Builder] writes
+// sections. The package reads no files and no memory of processes, and any
+// bytes lead to a value or to a [*FormatError], never to a panic.
+//
+// # The format on one page
+//
+// A section is one table or, since not every linker merges them, several one
+// after the other, each aligned to 8 bytes:
+//
+//	header       magic, version, flags, ABI, sizes        28 bytes
+//	FDEs         one per function, normally sorted        fixed size
+//	FREs         rows of each function, by ascending pc   variable size
+//
+// A row consists of the offset of its first instruction from the start of the
+// function, an info byte and up to 15 data words, all of one size, which say
+// where the CFA, the return address and the frame pointer are. The versions
+// differ in where fields are, in how a function's start is written and in what
+// the words may say:
+//
+//	version     FDE    start of the function      rows
+//	CTF Frame   17 B   i32, as V1                 words are CFA, FP, RA
+//	V1          17 B   i32, from section or FDE   words are CFA, RA, FP
+//	V2          20 B   i32, from section or FDE   + size of PCMASK blocks
+//	V2 errata 1 20 B   i32, from the field        + s390x, registers for RA and FP
+//	V3          16 B   i64, from the field        + 5 bytes of attributes before the
+//	                                              rows, flexible rows, signal frames
+//
+// The references are written as [SFrame 3, 2.3] for section 2.3 of the
+// specification of version 3, and [CTF Frame] for ctf-frame.h of the binutils
+// patch of August 2022, which was never released.
+package sframe

@@ -1,0 +1,32 @@
+package sframe
+
+import (
+	"errors"
+	"fmt"
+)
+
+// FormatError is damage in a section, or something that it should not say.
+type FormatError struct {
+	// ID is a stable name of the kind of damage, like "fre-not-ascending".
+	// [Section.Validate] documents them all.
+	ID string
+	// Off is where Field is, in bytes from the start of the section.
+	Off int64
+	// Field is spelled as in the specification of the table's version.
+	Field string
+	// Msg says what is wrong with the field.
+	Msg string
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("sframe: %s at offset %#x: %s", e.Field, e.Off, e.Msg)
+}
+
+// ErrSignalContext is returned for a pc in a signal trampoline whose FDE has
+// no rows: the caller's registers are in the ucontext on the stack, and
+// SFrame does not say where [SFrame 3, 2.3.1].
+var ErrSignalContext = errors.New("sframe: signal frame without rows: the registers are in the ucontext")
+
+func damage(id string, off int, field, format string, args ...any) *FormatError {
+	return &FormatError{ID: id, Off: int64(off), Field: field, Msg: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,224 @@
+package sframe
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfcore/sfcore/arch"
+)
+
+// lookup is what the first lookup finds out about a section.
+//
+// Functions are searched in place where the section has one table and its
+// functions are in order. That is checked, not believed: SORTED is set by
+// linkers that did not sort, and a search in a table out of order would miss
+// functions silently. The check reads the FDEs once, about 1 ns each. In all
+// other cases there is an index, of 16 bytes per function.
+type lookup struct {
+	tables []Table // those that have functions
+	index  []entry // by start; nil if tables[0] is searched in place
+	damage error   // why there may be more functions than can be found; or nil
+
+	framePointers bool
+}
+
+// entry is a function in an index.
+type entry struct {
+	start uint64
+	table uint32
+	fde   uint32
+}
+
+// maxTies is how many functions in a row may be empty or share a start for a
+// table to be searched in place: a search steps over them one by one. Empty
+// functions are rare, but a linker may leave those it dropped, all at 0.
+const maxTies = 8
+
+func (s *Section) load() {
+	l := &s.lookup
+	l.framePointers = s.arch != nil
+	s.walk(func(t *Table, err *FormatError) bool {
+		if err != nil {
+			if l.damage == nil {
+				l.damage = err
+			}
+			l.framePointers = false
+			return true
+		}
+		if t.NumFDEs > 0 {
+			l.tables = append(l.tables, *t)
+		}
+		l.framePointers = l.framePointers && t.Flags&t.ver.flags&FramePointer != 0
+		return true
+	})
+	if len(l.tables) > 1 || len(l.tables) == 1 && !l.tables[0].inOrder() {
+		l.index = makeIndex(l.tables)
+	}
+}
+
+// inOrder reports whether the functions can be searched in place.
+func (t *Table) inOrder() bool {
+	ties, prev := 0, uint64(0)
+	for i := range int(t.NumFDEs) {
+		start := t.start(i)
+		if start < prev {
+			return false
+		}
+		if start != prev && t.size(i) != 0 {
+			ties = 0
+		} else if ties++; ties > maxTies {
+			return false
+		}
+		prev = start
+	}
+	return true
+}
+
+// makeIndex returns the functions that are not empty, by start. Of those with
+// the same start, the largest is kept.
+func makeIndex(tables []Table) []entry {
+	n := 0
+	for i := range tables {
+		n += int(tables[i].NumFDEs)
+	}
+	index := make([]entry, 0, n)
+	for i := range tables {
+		t := &tables[i]
+		for j := range int(t.NumFDEs) {
+			if t.size(j) != 0 {
+				index = append(index, entry{t.start(j), uint32(i), uint32(j)})
+			}
+		}
+	}
+	size := func(e entry) uint32 { return tables[e.table].size(int(e.fde)) }
+	slices.SortFunc(index, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(size(b), size(a)),
+			cmp.Compare(a.table, b.table), cmp.Compare(a.fde, b.fde))
+	})
+	return slices.CompactFunc(index, func(a, b entry) bool { return a.start == b.start })
+}
+
+// nearest returns the function that is not empty and starts at or closest
+// below pc; of several with the same start, the largest.
+func (l *lookup) nearest(pc uint64) (t *Table, fde int, ok bool) {
+	if len(l.tables) == 0 {
+		return nil, 0, false
+	}
+	if l.index != nil {
+		i, exact := slices.BinarySearchFunc(l.index, pc, func(e entry, pc uint64) int { return cmp.Compare(e.start, pc) })
+		if !exact {
+			i--
+		}
+		if i < 0 {
+			return nil, 0, false
+		}
+		e := &l.index[i]
+		return &l.tables[e.table], int(e.fde), true
+	}
+	t = &l.tables[0]
+	i := t.search(pc)
+	for ; i > 0 && t.size(i-1) == 0; i-- {
+	}
+	if i == 0 {
+		return nil, 0, false
+	}
+	fde = i - 1
+	for j := fde - 1; j >= 0 && t.start(j) == t.start(fde); j-- {
+		if t.size(j) >= t.size(fde) {
+			fde = j
+		}
+	}
+	return t, fde, true
+}
+
+// search returns how many functions of a table in order start at or below pc.
+func (t *Table) search(pc uint64) int {
+	lo, n := 0, int(t.NumFDEs)
+	for n > 0 {
+		half := n / 2
+		if t.start(lo+half) <= pc {
+			lo += half + 1
+			n -= half + 1
+		} else {
+			n = half
+		}
+	}
+	return lo
+}
+
+// Lookup returns the function that pc is in. Functions that overlap are not
+// legal; of several, the one that starts last is returned, and of those that
+// start together the largest. Empty functions are never returned.
+//
+// It returns false and no error if the section has no function there. The
+// error is a [*FormatError] if the function's FDE is damaged, or if there is
+// no function and a damaged table may have had it. The first lookup in a
+// section reads all FDEs; every other takes time logarithmic in their number.
+func (s *Section) Lookup(pc uint64) (f Func, found bool, err error) {
+	s.once.Do(s.load)
+	t, i, ok := s.lookup.nearest(pc)
+	if !ok || pc-t.start(i) >= uint64(t.size(i)) {
+		return Func{}, false, s.lookup.damage
+	}
+	f, ferr := t.fn(i)
+	if ferr != nil {
+		return f, false, ferr
+	}
+	return f, true, nil
+}
+
+// Find fills in row with how the caller of the frame at pc is recovered. It
+// has three outcomes:
+//
+//   - true: row is filled in. Its RA is undefined in an outermost frame.
+//   - false and no error: the section has nothing for pc.
+//   - false and an error, which is a [*FormatError] or [ErrSignalContext]:
+//     the section has something for pc, but it cannot be used.
+//
+// For the pc of a return address ask for the byte before it: the instruction
+// that is being executed is the call. Rules with registers other than SP and
+// FP hold only where those are known, in the innermost frame or in one that a
+// signal interrupted. Find does not allocate unless it fails.
+func (s *Section) Find(pc uint64, row *arch.Row) (found bool, err error) {
+	f, found, err := s.Lookup(pc)
+	if !found {
+		return false, err
+	}
+	if f.NumFREs == 0 {
+		return f.withoutRows(row)
+	}
+	var e FRE
+	found, ferr := f.find(uint32(pc-f.Start), &e)
+	if ferr != nil {
+		return false, ferr
+	}
+	if !found {
+		return false, nil
+	}
+	if err := f.Row(&e, row); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// withoutRows is the outcome for a function that has no rows. In V3 it is the
+// outermost one [SFrame 3, 2.3], or a signal trampoline that gas could not
+// describe. Before V3 it says nothing.
+func (f *Func) withoutRows(row *arch.Row) (found bool, err error) {
+	switch {
+	case f.Signal():
+		return false, ErrSignalContext
+	case f.table.Version < V3:
+		return false, nil
+	}
+	*row = arch.Row{}
+	return true, nil
+}
+
+// FramePointers reports whether all functions of the program keep a frame
+// pointer, those without rows too: SFRAME_F_FRAME_POINTER is set in every
+// table. V3 has no such flag.
+func (s *Section) FramePointers() bool {
+	s.once.Do(s.load)
+	return s.lookup.framePointers
+}

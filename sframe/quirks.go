@@ -1,0 +1,48 @@
+package sframe
+
+// Where producers bend the rules, or the rules leave a choice. Each function
+// says who does what and how that was found out.
+
+// startsFromField reports whether function starts are written relative to the
+// field they are in; otherwise they are relative to the table's header.
+//
+// V2 errata 1 and V3 say it by a flag. Tables of V1 and V2 without the flag
+// are section-relative by the texts, and those merged by GNU ld up to 2.44 are.
+// But the assembler's relocations are relative to the field, so tables that
+// were never merged are field-relative: those of relocated objects, of lld,
+// and of GNU ld where it concatenates a version it does not know. What tells
+// them apart in the output of all linkers tried is that merging sorts.
+func (t *Table) startsFromField() bool {
+	if t.Flags&t.ver.flags&FuncStartPCRel != 0 {
+		return true
+	}
+	return t.Version < V3 && t.Flags&FDESorted == 0
+}
+
+// maskBlock returns the size of the repeated block of a PCMASK function.
+//
+// V1 and CTF Frame store none. The only producer is GNU ld 2.40, for the PLT
+// of x86-64, whose entries have 16 bytes.
+func (f *Func) maskBlock() uint8 {
+	if f.table.ver.repSize == 0 {
+		return 16
+	}
+	return f.RepSize
+}
+
+// looksLikeCTFFrame tells a CTF Frame header from one of V1, which has the
+// same magic number and version but one byte more, sfh_auxhdr_len, before the
+// five integers. Producers of both put the FDEs right after the header and the
+// FREs right after the FDEs, which makes the integers add up in one way only.
+func looksLikeCTFFrame(d bytes) bool {
+	addsUp := func(v Version) bool {
+		l := &layouts[v]
+		if len(d.b) < l.headerSize {
+			return false
+		}
+		at := l.headerSize - 20
+		fdes, freLen, fdeOff, freOff := uint64(d.u32(at)), uint64(d.u32(at+8)), d.u32(at+12), uint64(d.u32(at+16))
+		return fdeOff == 0 && freOff == fdes*uint64(l.fdeSize) && freOff+freLen <= uint64(len(d.b)-l.headerSize)
+	}
+	return !addsUp(V1) && addsUp(CTFFrame)
+}

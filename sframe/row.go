@@ -1,0 +1,195 @@
+package sframe
+
+import "github.com/sfcore/sfcore/arch"
+
+// value is how a row gives the CFA, the return address or the frame pointer.
+type value struct {
+	from  from
+	deref bool
+	reg   uint32 // DWARF number of the base register where from is fromReg
+	off   int64  // bytes
+}
+
+type from uint8
+
+const (
+	untracked from = iota // the row does not say
+	padded                // RA only: a word that stands for "does not say"
+	fixed                 // at the header's offset from the CFA
+	fromCFA
+	fromReg
+)
+
+// s390x writes CFA offsets in units of its stack alignment, less the register
+// save area that every caller provides [SFrame 3, 3.3].
+const (
+	s390xCFAFactor = 8
+	s390xCFABase   = 160
+)
+
+// values reads the data words of a row that has some.
+func (f *Func) values(e *FRE) (cfa, ra, fp value, err *FormatError) {
+	if f.Flexible() {
+		cfa, ra, fp, err = f.flexible(e)
+	} else {
+		cfa, ra, fp = f.regular(e)
+	}
+	if f.table.ABI == S390XBE {
+		cfa.off = cfa.off*s390xCFAFactor + s390xCFABase
+	}
+	if o := f.table.FixedRA; o != 0 && ra.from < fixed {
+		ra = value{from: fixed, deref: true, off: int64(o)}
+	}
+	if o := f.table.FixedFP; o != 0 && fp.from < fixed {
+		fp = value{from: fixed, deref: true, off: int64(o)}
+	}
+	return cfa, ra, fp, err
+}
+
+// regular reads a row of the default FDE type: the offset of the CFA from the
+// base register, and then those from the CFA of what the header does not fix
+// the place of: RA, FP. Further words have no meaning [SFrame 3, 3].
+func (f *Func) regular(e *FRE) (cfa, ra, fp value) {
+	t := f.table
+	base := t.Arch.FP
+	if e.Info&freBaseSP != 0 {
+		base = t.Arch.SP
+	}
+	cfa = value{from: fromReg, reg: uint32(base), off: int64(e.Word(0))}
+
+	first, second := &ra, &fp
+	if t.ver.fpBeforeRA {
+		first, second = &fp, &ra
+	}
+	n := 1
+	for _, v := range [...]*value{first, second} {
+		if v == &ra && t.FixedRA != 0 || v == &fp && t.FixedFP != 0 || n >= e.Count() {
+			continue
+		}
+		*v = t.stored(e.Word(n))
+		if v == &ra && v.off == 0 && v.from == fromCFA {
+			*v = value{from: padded}
+		}
+		n++
+	}
+	return cfa, ra, fp
+}
+
+// stored decodes the word for where a register is: its offset from the CFA or,
+// on s390x in V2 errata 1, the register that holds it [SFrame 2 errata 1, 3.3].
+func (t *Table) stored(w int32) value {
+	if t.ABI == S390XBE && t.ver.regWords && w&1 != 0 {
+		return value{from: fromReg, reg: uint32(w >> 1)}
+	}
+	return value{from: fromCFA, deref: true, off: int64(w)}
+}
+
+// Bits of a control word [SFrame 3, 2.4].
+const (
+	controlReg      = 1 << 0
+	controlDeref    = 1 << 1
+	controlUnused   = 1 << 2
+	controlRegShift = 3
+)
+
+// flexible reads a row of FDE type FLEX: pairs of control word and offset for
+// CFA, RA and FP. One zero word stands for RA if only FP follows. The pseudocode
+// in the text has the index of FP the wrong way round; this is how gas writes,
+// and how libsframe reads it.
+func (f *Func) flexible(e *FRE) (cfa, ra, fp value, err *FormatError) {
+	n := e.Count()
+	padding := n == 5 && e.Control(2) == 0
+	if !padding && n != 2 && n != 4 && n != 6 {
+		return cfa, ra, fp, f.rowDamage(e, "flex-word-count", "%d data words are no pairs for CFA, RA and FP", n)
+	}
+	if cfa, err = f.controlled(e, 0); err != nil {
+		return cfa, ra, fp, err
+	}
+	if cfa.from != fromReg {
+		return cfa, ra, fp, f.rowDamage(e, "flex-cfa-base", "the control word %#x of the CFA names no register", e.Control(0))
+	}
+	switch {
+	case padding:
+		ra = value{from: padded}
+		fp, err = f.controlled(e, 3)
+	case n >= 4:
+		if e.Control(2) == 0 {
+			return cfa, ra, fp, f.rowDamage(e, "flex-ra-control-zero", "a zero control word of RA is padding, but %d data words are none that follow it", n)
+		}
+		ra, err = f.controlled(e, 2)
+		if n == 6 && err == nil {
+			fp, err = f.controlled(e, 4)
+		}
+	}
+	return cfa, ra, fp, err
+}
+
+// controlled reads the pair of words at i.
+func (f *Func) controlled(e *FRE, i int) (v value, err *FormatError) {
+	c := e.Control(i)
+	if c&controlUnused != 0 {
+		return v, f.rowDamage(e, "flex-control-reserved", "the control word %#x has an undefined bit", c)
+	}
+	v = value{from: fromCFA, deref: c&controlDeref != 0, off: int64(e.Word(i + 1))}
+	if c&controlReg != 0 {
+		v.from, v.reg = fromReg, c>>controlRegShift
+	}
+	return v, nil
+}
+
+// Row translates a row of the function. The result shares nothing with the
+// section. A row that marks the outermost frame gives an undefined RA; an
+// error is a [*FormatError].
+func (f *Func) Row(e *FRE, row *arch.Row) error {
+	*row = arch.Row{Signal: f.Signal()}
+	if e.Count() == 0 {
+		if !f.table.ver.outermost {
+			return f.rowDamage(e, "fre-without-words", "a row of version %s has no offsets", f.table.Version)
+		}
+		return nil
+	}
+	cfa, ra, fp, err := f.values(e)
+	if err != nil {
+		return err
+	}
+	a := f.table.Arch
+	row.SignedRA = a.PAC && e.MangledRA(f)
+	if row.CFA, err = f.rule(e, cfa, arch.NoReg); err != nil {
+		return err
+	}
+	if row.RA, err = f.rule(e, ra, a.LR); err != nil {
+		return err
+	}
+	if row.FP, err = f.rule(e, fp, a.FP); err != nil {
+		return err
+	}
+	return nil
+}
+
+// rule translates one value; same is the register that keeps its value if the
+// row does not say otherwise.
+func (f *Func) rule(e *FRE, v value, same arch.Reg) (arch.Rule, *FormatError) {
+	switch v.from {
+	case fixed, fromCFA:
+		return arch.Rule{Base: arch.CFA, Off: v.off, Deref: v.deref}, nil
+	case fromReg:
+		reg, ok := f.table.Arch.FromDWARF(uint64(v.reg))
+		if !ok {
+			return arch.Rule{}, f.rowDamage(e, "register-unknown", "%d is not a register that can be tracked on %s", v.reg, f.table.Arch.Name)
+		}
+		return arch.Rule{Base: arch.Register, Reg: reg, Off: v.off, Deref: v.deref}, nil
+	}
+	if same == arch.NoReg {
+		return arch.Rule{}, f.rowDamage(e, "ra-missing", "neither row nor header say where the return address is, and %s has no link register", f.table.Arch.Name)
+	}
+	return arch.SameValue(same), nil
+}
+
+// MangledRA reports whether the return address is signed in this row of f
+// (mangled_ra_p; AArch64 only).
+func (e *FRE) MangledRA(f *Func) bool { return e.Info&^f.table.ver.freUnused&freMangledRA != 0 }
+
+// rowDamage is damage in the info byte or in the words after it.
+func (f *Func) rowDamage(e *FRE, id, format string, args ...any) *FormatError {
+	return damage(id, e.infoAt(f.startWidth()), f.table.ver.fre.info, format, args...)
+}

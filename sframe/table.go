@@ -1,0 +1,181 @@
+package sframe
+
+import "github.com/sfcore/sfcore/arch"
+
+// Magic is sfp_magic. Its first byte is 0xe2 in little-endian tables
+// [SFrame 2, 2.1.1].
+const Magic = 0xdee2
+
+// ABI identifies architecture and byte order, sfh_abi_arch [SFrame 2, 2.2.1].
+type ABI uint8
+
+// The ABIs.
+const (
+	AArch64BE ABI = 1
+	AArch64LE ABI = 2
+	AMD64LE   ABI = 3
+	S390XBE   ABI = 4
+)
+
+var abis = [...]*arch.Arch{AArch64BE: arch.AArch64BE, AArch64LE: arch.AArch64, AMD64LE: arch.AMD64, S390XBE: arch.S390X}
+
+// Arch returns the architecture, or nil for an unknown ABI.
+func (a ABI) Arch() *arch.Arch {
+	if int(a) < len(abis) {
+		return abis[a]
+	}
+	return nil
+}
+
+// Header is the header of a table, as written [SFrame 3, 2.2].
+type Header struct {
+	Version Version
+	Flags   Flags
+	ABI     ABI
+	// FixedFP and FixedRA are where the frame pointer and the return address
+	// are stored in every frame, in bytes from the CFA; 0 if rows tell.
+	FixedFP, FixedRA int8
+	// AuxLen is the size of the auxiliary header, which has no defined content.
+	AuxLen  uint8
+	NumFDEs uint32
+	NumFREs uint32
+	// FRELen is the size of the FRE sub-section in bytes.
+	FRELen uint32
+	// FDEOff and FREOff are the offsets of the sub-sections in bytes, from the
+	// end of the header and the auxiliary header.
+	FDEOff, FREOff uint32
+}
+
+// Table is one table of a section. It refers to the section's bytes.
+type Table struct {
+	Header
+	// Off is the offset of the header from the start of the section, in bytes.
+	Off int64
+	// Addr is the address of the header.
+	Addr uint64
+	// Arch is the architecture, which includes the byte order.
+	Arch *arch.Arch
+	// Cut is set when the FRE sub-section goes on past the end of the data.
+	// Rows that are there can be used.
+	Cut bool
+
+	ver  *layout
+	fdes bytes // the FDE sub-section
+	fres bytes // the FRE sub-section, as far as it is there
+	// The start of function i is bias + i*step + the value in its FDE.
+	bias, step     uint64
+	fdesAt, fresAt int // offsets of the sub-sections from the start of the section
+	end            int // offset of the table's end from the start of the section
+}
+
+// parseTable decodes the header at off, in time that does not depend on the
+// table's size.
+func parseTable(data []byte, off int, addr uint64, opts *Options) (t Table, err *FormatError) {
+	d := bytes{b: data[off:]}
+	if len(d.b) < 4 {
+		return t, damage("header-truncated", off, "sfp_magic", "only %d bytes are left", len(d.b))
+	}
+	switch {
+	case d.u16(0) == Magic:
+	case d.b[0] == Magic>>8 && d.b[1] == Magic&0xff:
+		d.big = true
+	default:
+		return t, damage("magic-unknown", off, "sfp_magic", "bytes %#x %#x are not %#x in either byte order", d.b[0], d.b[1], Magic)
+	}
+	t.Off, t.Addr = int64(off), addr+uint64(off)
+	v := Version(d.b[2])
+	if v < V1 || v > V3 {
+		return t, damage("version-unsupported", off+2, "sfp_version", "%d is not a version from 1 to 3", v)
+	}
+	if v == V1 && (opts.CTFFrame || looksLikeCTFFrame(d)) {
+		v = CTFFrame
+	}
+	if err := t.readHeader(d, v); err != nil {
+		return t, err
+	}
+	if err := t.checkABI(d.big, opts.Machine); err != nil {
+		return t, err
+	}
+	return t, t.place(d)
+}
+
+// readHeader decodes the fields of a header of version v.
+func (t *Table) readHeader(d bytes, v Version) *FormatError {
+	t.ver = &layouts[v]
+	if len(d.b) < t.ver.headerSize {
+		return damage("header-truncated", int(t.Off), t.ver.header.magic, "%d bytes are left, the header of %s has %d", len(d.b), v, t.ver.headerSize)
+	}
+	t.Header = Header{
+		Version: v, Flags: Flags(d.b[3]), ABI: ABI(d.b[4]),
+		FixedFP: int8(d.b[5]), FixedRA: int8(d.b[6]),
+	}
+	at := 7
+	if t.ver.hasAux {
+		t.AuxLen = d.b[at]
+		at++
+	}
+	for i, field := range []*uint32{&t.NumFDEs, &t.NumFREs, &t.FRELen, &t.FDEOff, &t.FREOff} {
+		*field = d.u32(at + 4*i)
+	}
+	return nil
+}
+
+// checkABI compares the ABI with the byte order of the data and with the
+// machine of the file that the section is from, if that is known.
+func (t *Table) checkABI(big bool, machine uint16) *FormatError {
+	at, field := int(t.Off)+4, t.ver.header.abi
+	t.Arch = t.ABI.Arch()
+	switch {
+	case t.Arch == nil || t.ABI > t.ver.maxABI:
+		return damage("abi-unknown", at, field, "%d is not an ABI of version %s", t.ABI, t.Version)
+	case t.Arch.BigEndian != big:
+		return damage("abi-byte-order", at, field, "%d has another byte order than the magic number", t.ABI)
+	case machine != 0 && machine != t.Arch.Machine:
+		return damage("abi-machine", at, field, "%d is %s, but the file's e_machine is %d", t.ABI, t.Arch.Name, machine)
+	}
+	return nil
+}
+
+// place finds the sub-sections in d, which begins with the header.
+func (t *Table) place(d bytes) *FormatError {
+	var (
+		headerEnd = uint64(t.ver.headerSize) + uint64(t.AuxLen)
+		fdesAt    = headerEnd + uint64(t.FDEOff)
+		fdesEnd   = fdesAt + uint64(t.NumFDEs)*uint64(t.ver.fdeSize)
+		fresAt    = headerEnd + uint64(t.FREOff)
+		end       = fresAt + uint64(t.FRELen)
+		size      = uint64(len(d.b))
+		ints      = int(t.Off) + t.ver.headerSize - 5*4 // the five integers end the header
+	)
+	switch {
+	case headerEnd > size:
+		return damage("header-truncated", int(t.Off)+7, t.ver.header.auxLen, "%d bytes do not fit in the %d that are left", t.AuxLen, size-uint64(t.ver.headerSize))
+	case fdesEnd > size:
+		return damage("fdes-out-of-range", ints, t.ver.header.numFDEs, "%d FDEs of %d bytes at %#x end at %#x, the data at %#x", t.NumFDEs, t.ver.fdeSize, fdesAt, fdesEnd, size)
+	case fdesEnd > fresAt:
+		return damage("sub-sections-overlap", ints+16, t.ver.header.freOff, "FREs at %#x begin before the end of the FDEs at %#x", fresAt, fdesEnd)
+	case fresAt > size:
+		return damage("fres-out-of-range", ints+16, t.ver.header.freOff, "FREs at %#x begin after the end of the data at %#x", fresAt, size)
+	}
+	t.Cut = end > size
+	end = min(end, size)
+	t.fdes = bytes{d.b[fdesAt:fdesEnd:fdesEnd], d.big}
+	t.fres = bytes{d.b[fresAt:end:end], d.big}
+	off := int(t.Off)
+	t.fdesAt, t.fresAt, t.end = off+int(fdesAt), off+int(fresAt), off+int(end)
+	t.bias = t.Addr
+	if t.startsFromField() {
+		t.bias += fdesAt
+		t.step = uint64(t.ver.fdeSize)
+	}
+	return nil
+}
+
+// start returns the address of function i.
+func (t *Table) start(i int) uint64 {
+	at := i * t.ver.fdeSize
+	if t.ver.wideStart {
+		return t.bias + uint64(i)*t.step + t.fdes.u64(at)
+	}
+	return t.bias + uint64(i)*t.step + uint64(int32(t.fdes.u32(at)))
+}
