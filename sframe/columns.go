@@ -30,10 +30,13 @@ func (f *Func) Columns(e *FRE) (Columns, error) {
 	if err != nil {
 		return Columns{}, err
 	}
-	a := f.table.Arch
-	c := Columns{CFA: cfa.format(a, false), FP: fp.format(a, true), RA: ra.format(a, true)}
-	if fp.from == fixed {
-		c.FP = fmt.Sprintf("c%+d", fp.off)
+	t := f.table
+	c := Columns{CFA: cfa.format(t.Arch, false), FP: fp.format(t.Arch, true), RA: ra.format(t.Arch, true)}
+	if ra.from == untracked && t.FixedRA != 0 {
+		c.RA = "f"
+	}
+	if fp.from == untracked && t.FixedFP != 0 {
+		c.FP = "f"
 	}
 	if e.MangledRA(f) {
 		c.RA += "[s]"
@@ -49,8 +52,6 @@ func (v value) format(a *arch.Arch, short bool) string {
 		return "u"
 	case padded:
 		return "U"
-	case fixed:
-		return "f"
 	case fromCFA:
 		base = "c"
 	case fromReg:

@@ -13,9 +13,8 @@ type value struct {
 type from uint8
 
 const (
-	untracked from = iota // the row does not say
-	padded                // RA only: a word that stands for "does not say"
-	fixed                 // at the header's offset from the CFA
+	untracked from = iota // the row does not say; the header may
+	padded                // RA only: as untracked, but a zero word stands for it
 	fromCFA
 	fromReg
 )
@@ -36,12 +35,6 @@ func (f *Func) values(e *FRE) (cfa, ra, fp value, err *FormatError) {
 	}
 	if f.table.ABI == S390XBE {
 		cfa.off = cfa.off*s390xCFAFactor + s390xCFABase
-	}
-	if o := f.table.FixedRA; o != 0 && ra.from < fixed {
-		ra = value{from: fixed, deref: true, off: int64(o)}
-	}
-	if o := f.table.FixedFP; o != 0 && fp.from < fixed {
-		fp = value{from: fixed, deref: true, off: int64(o)}
 	}
 	return cfa, ra, fp, err
 }
@@ -152,35 +145,37 @@ func (f *Func) Row(e *FRE, row *arch.Row) error {
 	if err != nil {
 		return err
 	}
-	a := f.table.Arch
-	row.SignedRA = a.PAC && e.MangledRA(f)
-	if row.CFA, err = f.rule(e, cfa, arch.NoReg); err != nil {
+	t := f.table
+	row.SignedRA = t.Arch.PAC && e.MangledRA(f)
+	if row.CFA, err = f.rule(e, cfa, 0, arch.NoReg); err != nil {
 		return err
 	}
-	if row.RA, err = f.rule(e, ra, a.LR); err != nil {
+	if row.RA, err = f.rule(e, ra, t.FixedRA, t.Arch.LR); err != nil {
 		return err
 	}
-	if row.FP, err = f.rule(e, fp, a.FP); err != nil {
+	if row.FP, err = f.rule(e, fp, t.FixedFP, t.Arch.FP); err != nil {
 		return err
 	}
 	return nil
 }
 
-// rule translates one value; same is the register that keeps its value if the
-// row does not say otherwise.
-func (f *Func) rule(e *FRE, v value, same arch.Reg) (arch.Rule, *FormatError) {
-	switch v.from {
-	case fixed, fromCFA:
+// rule translates one value. If the row does not give it, it is stored at the
+// header's fixed offset from the CFA or, without one, still in register same.
+func (f *Func) rule(e *FRE, v value, fixed int8, same arch.Reg) (arch.Rule, *FormatError) {
+	a := f.table.Arch
+	switch {
+	case v.from == fromCFA:
 		return arch.Rule{Base: arch.CFA, Off: v.off, Deref: v.deref}, nil
-	case fromReg:
-		reg, ok := f.table.Arch.FromDWARF(uint64(v.reg))
+	case v.from == fromReg:
+		reg, ok := a.FromDWARF(uint64(v.reg))
 		if !ok {
-			return arch.Rule{}, f.rowDamage(e, "register-unknown", "%d is not a register that can be tracked on %s", v.reg, f.table.Arch.Name)
+			return arch.Rule{}, f.rowDamage(e, "register-unknown", "%d is not a register that can be tracked on %s", v.reg, a.Name)
 		}
 		return arch.Rule{Base: arch.Register, Reg: reg, Off: v.off, Deref: v.deref}, nil
-	}
-	if same == arch.NoReg {
-		return arch.Rule{}, f.rowDamage(e, "ra-missing", "neither row nor header say where the return address is, and %s has no link register", f.table.Arch.Name)
+	case fixed != 0:
+		return arch.AtCFA(int64(fixed)), nil
+	case same == arch.NoReg:
+		return arch.Rule{}, f.rowDamage(e, "ra-missing", "neither row nor header say where the return address is, and %s has no link register", a.Name)
 	}
 	return arch.SameValue(same), nil
 }
