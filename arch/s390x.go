@@ -64,7 +64,7 @@ func s390xSignal(at uint16) Row {
 	}
 }
 
-// BRASL, BASR with a target, BRAS, BAS and BAL; the link register is not
+// BRASL, BASR with a target, BRAS and BAS; the link register is not
 // checked, since r14 is only a convention [Principles of Operation, 7].
 func s390xEndsInCall(code []byte) bool {
 	n := len(code)
