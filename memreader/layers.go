@@ -6,6 +6,13 @@ type Layers struct {
 	Top, Under Reader
 }
 
+// gapper is implemented by a Reader that knows what it cannot read.
+type gapper interface {
+	// Gap returns the addresses around addr, lo to hi, that cannot be read; an
+	// empty range if addr can.
+	Gap(addr uint64) (lo, hi uint64)
+}
+
 // ReadMem implements [Reader]. Where neither layer can read, the error is
 // Top's, which knows what was mapped.
 func (l *Layers) ReadMem(p []byte, addr uint64) (int, error) {
@@ -15,10 +22,9 @@ func (l *Layers) ReadMem(p []byte, addr uint64) (int, error) {
 		if n += k; n >= len(p) {
 			return n, nil
 		}
-		// Under may have bytes for a hole that ends where Top's go on, so it is
-		// asked for no more than a page at a time.
-		page := min(len(p)-n, int(pageSize-(addr+uint64(n))%pageSize))
-		k, _ = l.Under.ReadMem(p[n:n+page], addr+uint64(n))
+		_, hi := l.gap(addr + uint64(n))
+		hole := min(uint64(len(p)-n), hi-(addr+uint64(n)))
+		k, _ = l.Under.ReadMem(p[n:n+int(hole)], addr+uint64(n))
 		if k == 0 {
 			return n, err
 		}
@@ -26,16 +32,34 @@ func (l *Layers) ReadMem(p []byte, addr uint64) (int, error) {
 	}
 }
 
-const pageSize = 4096
+// gap returns what Top cannot read around addr: where Top does not tell, the
+// byte itself.
+func (l *Layers) gap(addr uint64) (lo, hi uint64) {
+	if g, ok := l.Top.(gapper); ok {
+		return g.Gap(addr)
+	}
+	return addr, addr + 1
+}
 
-// View implements [Viewer] where the layers do.
+// View implements [Viewer] where the layers do. Memory of Under ends where
+// Top's goes on.
 func (l *Layers) View(addr uint64) ([]byte, uint64) {
-	for _, r := range []Reader{l.Top, l.Under} {
-		if v, ok := r.(Viewer); ok {
-			if mem, base := v.View(addr); mem != nil {
-				return mem, base
-			}
+	if v, ok := l.Top.(Viewer); ok {
+		if mem, base := v.View(addr); mem != nil {
+			return mem, base
 		}
 	}
-	return nil, 0
+	v, ok := l.Under.(Viewer)
+	if !ok {
+		return nil, 0
+	}
+	mem, base := v.View(addr)
+	lo, hi := l.gap(addr)
+	if mem == nil || addr < lo || addr >= hi {
+		return nil, 0
+	}
+	if skip := lo - base; lo > base {
+		mem, base = mem[skip:], lo
+	}
+	return mem[:min(uint64(len(mem)), hi-base)], base
 }

@@ -125,6 +125,28 @@ func (s *Space) Find(addr uint64) *Segment {
 	return &s.segs[i]
 }
 
+// Gap returns the range of addresses around addr, lo to hi, that the Space
+// cannot read, as far as the segment or the hole between segments that
+// contains addr; an empty range if addr can be read.
+func (s *Space) Gap(addr uint64) (lo, hi uint64) {
+	next := sort.Search(len(s.segs), func(i int) bool { return s.segs[i].Addr > addr })
+	lo, hi = 0, ^uint64(0)
+	if next < len(s.segs) {
+		hi = s.segs[next].Addr
+	}
+	if next == 0 {
+		return lo, hi
+	}
+	seg := &s.segs[next-1]
+	switch off := addr - seg.Addr; {
+	case off < uint64(len(seg.Data)):
+		return addr, addr
+	case off < seg.Size:
+		return seg.Addr + uint64(len(seg.Data)), seg.Addr + seg.Size
+	}
+	return seg.Addr + seg.Size, hi
+}
+
 // View implements [Viewer].
 func (s *Space) View(addr uint64) ([]byte, uint64) {
 	if seg := s.Find(addr); seg != nil && addr-seg.Addr < uint64(len(seg.Data)) {

@@ -1,0 +1,153 @@
+package memreader_test
+
+import (
+	"testing"
+
+	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+func TestLayers(t *testing.T) {
+	top := memreader.NewSpace([]memreader.Segment{
+		seg(0x1000, 12, "TOPS", memreader.NotDumped),
+		seg(0x1010, 4, "LAST", 0),
+		seg(0x2000, 8, "", memreader.Truncated),
+	})
+	under := memreader.NewSpace([]memreader.Segment{seg(0x0ffc, 0x20, "abcdefghijklmnopqrstuvwxyz", memreader.NotDumped)})
+	tests := []struct {
+		name string
+		addr uint64
+		size int
+		want string
+		why  memreader.Why
+	}{
+		{"top", 0x1000, 4, "TOPS", 0},
+		{"under before top", 0x0ffc, 8, "abcdTOPS", 0},
+		{"under in what was not dumped", 0x1002, 6, "PSijkl", 0},
+		{"top after what was not dumped", 0x1000, 20, "TOPSijklmnopqrstLAST", 0},
+		{"end of under", 0x1012, 8, "STyz", memreader.Unmapped},
+		{"nowhere", 0x2000, 4, "", memreader.Truncated},
+	}
+	for name, upper := range map[string]memreader.Reader{"space": top, "reader": onlyReader{top}} {
+		l := &memreader.Layers{Top: upper, Under: under}
+		for _, tt := range tests {
+			t.Run(name+"/"+tt.name, func(t *testing.T) {
+				p := make([]byte, tt.size)
+				n, err := l.ReadMem(p, tt.addr)
+				if string(p[:n]) != tt.want {
+					t.Errorf("got %q, want %q", p[:n], tt.want)
+				}
+				checkFault(t, err, tt.addr+uint64(n), tt.why, n < tt.size)
+			})
+		}
+	}
+}
+
+// onlyReader hides what a Reader can do beside reading.
+type onlyReader struct{ memreader.Reader }
+
+// A view of the lower layer must not contain addresses that the upper one has.
+func TestLayersView(t *testing.T) {
+	top := memreader.NewSpace([]memreader.Segment{seg(0x1004, 8, "TOPS", memreader.NotDumped)})
+	under := memreader.NewSpace([]memreader.Segment{seg(0x1000, 0x1a, "abcdefghijklmnopqrstuvwxyz", 0)})
+	tests := []struct {
+		name string
+		top  memreader.Reader
+		addr uint64
+		want string
+		base uint64
+	}{
+		{"below", top, 0x1001, "abcd", 0x1000},
+		{"top", top, 0x1006, "TOPS", 0x1004},
+		{"not dumped", top, 0x1009, "ijkl", 0x1008},
+		{"above", top, 0x100d, "mnopqrstuvwxyz", 0x100c},
+		{"nowhere", top, 0x101a, "", 0},
+		{"top that cannot tell", onlyReader{top}, 0x100d, "n", 0x100d},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			mem, base := (&memreader.Layers{Top: tt.top, Under: under}).View(tt.addr)
+			if string(mem) != tt.want || base != tt.base {
+				t.Errorf("got %q at %#x, want %q at %#x", mem, base, tt.want, tt.base)
+			}
+		})
+	}
+}
+
+func TestWords(t *testing.T) {
+	data := []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 'h', 'i', 0, 'x', 'y'}
+	space := memreader.NewSpace([]memreader.Segment{
+		{Addr: 0x1000, Size: 6, Data: data[:6]},
+		{Addr: 0x1006, Size: 8, Data: data[6:]}, // words may cross segments
+	})
+	for name, r := range map[string]memreader.Reader{"view": space, "read": onlyReader{space}} {
+		t.Run(name, func(t *testing.T) {
+			le := memreader.Words{R: r}
+			be := memreader.Words{R: r, BigEndian: true}
+			for _, tt := range []struct {
+				addr   uint64
+				size   int
+				le, be uint64
+			}{
+				{0x1000, 1, 0x01, 0x01},
+				{0x1001, 2, 0x0302, 0x0203},
+				{0x1005, 4, 0x09080706, 0x06070809},
+				{0x1000, 8, 0x0807060504030201, 0x0102030405060708},
+			} {
+				if got, err := le.Uint(tt.addr, tt.size); got != tt.le || err != nil {
+					t.Errorf("little-endian at %#x: got %#x, %v, want %#x", tt.addr, got, err, tt.le)
+				}
+				if got, err := be.Uint(tt.addr, tt.size); got != tt.be || err != nil {
+					t.Errorf("big-endian at %#x: got %#x, %v, want %#x", tt.addr, got, err, tt.be)
+				}
+			}
+			if got, err := le.Uint64(0x1000); got != 0x0807060504030201 || err != nil {
+				t.Errorf("got %#x, %v", got, err)
+			}
+			if got, err := be.Uint64(0x1000); got != 0x0102030405060708 || err != nil {
+				t.Errorf("got %#x, %v", got, err)
+			}
+			_, err := le.Uint64(0x1007)
+			checkFault(t, err, 0x100e, memreader.Unmapped, true)
+
+			if got, err := le.CString(0x1009, 100); got != "hi" || err != nil {
+				t.Errorf("got %q, %v, want hi", got, err)
+			}
+			if got, err := le.CString(0x1009, 1); got != "h" || err != nil {
+				t.Errorf("got %q, %v, want h", got, err)
+			}
+			got, err := le.CString(0x100c, 100)
+			if got != "xy" {
+				t.Errorf("got %q, want xy", got)
+			}
+			checkFault(t, err, 0x100e, memreader.Unmapped, true)
+		})
+	}
+}
+
+func TestWordsAllocs(t *testing.T) {
+	space := memreader.NewSpace([]memreader.Segment{{Addr: 0x1000, Size: 0x100, Data: make([]byte, 0x100)}})
+	for name, r := range map[string]memreader.Reader{
+		"space": space, "reader": onlyReader{space}, "layers": &memreader.Layers{Top: memreader.NewSpace(nil), Under: space},
+	} {
+		w := memreader.Words{R: r}
+		allocs := testing.AllocsPerRun(100, func() {
+			if _, err := w.Uint64(0x1010); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("%s: got %v allocations for a word, want 0", name, allocs)
+		}
+	}
+}
+
+func TestReadFull(t *testing.T) {
+	mem := &testkit.Memory{Segs: map[uint64][]byte{0x1000: []byte("abcd")}, Faults: map[uint64]int{0x1002: 0}}
+	got, err := memreader.ReadFull(mem, 0x1000, 4)
+	if string(got) != "ab" {
+		t.Errorf("got %q, want ab", got)
+	}
+	checkFault(t, err, 0x1002, memreader.NotDumped, true)
+	mem.CheckFaults(t)
+}
