@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -27,6 +28,15 @@ func TestGuard(t *testing.T) {
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
+	defer func() {
+		// qemu-aarch64 gives the address of such a fault as 0, so that it looks
+		// like a nil pointer.
+		if e, ok := recover().(runtime.Error); ok && runtime.GOARCH == "arm64" {
+			t.Skip("this emulator does not tell where the fault was:", e)
+		} else if ok {
+			panic(e)
+		}
+	}()
 	sum := 0
 	err = memreader.Guard(func() {
 		for _, b := range data {
@@ -36,6 +46,9 @@ func TestGuard(t *testing.T) {
 	if fault, ok := errors.AsType[*memreader.FaultError](err); !ok || fault.Why != memreader.Gone {
 		t.Errorf("got %v after %d, want a fault", err, sum)
 	}
+}
+
+func TestGuardOther(t *testing.T) {
 	if err := memreader.Guard(func() {}); err != nil {
 		t.Errorf("got %v from a function that does nothing", err)
 	}
