@@ -20,6 +20,10 @@ type File struct {
 	BigEndian bool
 	Entry     uint64
 	Progs     []Prog
+	// Bias is the run-time address of a loaded image minus its link-time one,
+	// or 0. Set it where it is known: the dynamic linker may have added it to
+	// the addresses in PT_DYNAMIC.
+	Bias uint64
 	// Problems are defects that the rest of the file is usable without.
 	Problems []error
 
