@@ -11,12 +11,12 @@ type Words struct {
 
 	window  []byte // memory that was viewed last
 	base    uint64 // its address
-	scratch [8]byte
+	scratch [maxBytes]byte
 }
 
 // Uint64 reads the 8-byte integer at addr, in the target's byte order.
 func (w *Words) Uint64(addr uint64) (uint64, error) {
-	b, err := w.bytes(addr, 8)
+	b, err := w.Bytes(addr, 8)
 	if err != nil {
 		return 0, err
 	}
@@ -28,7 +28,7 @@ func (w *Words) Uint64(addr uint64) (uint64, error) {
 
 // Uint reads the unsigned integer of size 1, 2, 4 or 8 bytes at addr.
 func (w *Words) Uint(addr uint64, size int) (uint64, error) {
-	b, err := w.bytes(addr, size)
+	b, err := w.Bytes(addr, size)
 	if err != nil {
 		return 0, err
 	}
@@ -43,8 +43,12 @@ func (w *Words) Uint(addr uint64, size int) (uint64, error) {
 	return v, nil
 }
 
-// bytes returns the size (at most 8) bytes at addr, valid until the next call.
-func (w *Words) bytes(addr uint64, size int) ([]byte, error) {
+// maxBytes is the most that Bytes returns: enough for any integer and for the
+// instructions of a signal trampoline.
+const maxBytes = 16
+
+// Bytes returns the size (at most 16) bytes at addr, valid until the next call.
+func (w *Words) Bytes(addr uint64, size int) ([]byte, error) {
 	if off := addr - w.base; off < uint64(len(w.window)) && uint64(len(w.window))-off >= uint64(size) {
 		return w.window[off : off+uint64(size)], nil
 	}
@@ -70,12 +74,12 @@ func (w *Words) miss(addr uint64, size int) ([]byte, error) {
 	return w.scratch[:size], nil
 }
 
-// CString reads the string at addr up to its NUL, or max bytes of it. It
+// CString reads the string at addr up to its NUL, or limit bytes of it. It
 // returns what could be read, and the error that ended it if it was neither.
-func (w *Words) CString(addr uint64, max int) (string, error) {
+func (w *Words) CString(addr uint64, limit int) (string, error) {
 	var s []byte
-	for len(s) < max {
-		b, err := w.bytes(addr+uint64(len(s)), 1)
+	for len(s) < limit {
+		b, err := w.Bytes(addr+uint64(len(s)), 1)
 		if err != nil {
 			return string(s), err
 		}

@@ -1,0 +1,148 @@
+package unwind
+
+import (
+	"bytes"
+
+	"github.com/sfcore/sfcore/arch"
+)
+
+// Bounds of the checks.
+const (
+	// maxGuessedFrame bounds the frame of a function of which only the frame
+	// pointer convention is known. Larger frames exist, but a register that
+	// merely looks like a frame pointer is more likely.
+	maxGuessedFrame = 1 << 20
+
+	// entrySize is how far from the program's entry point a pc still belongs
+	// to its first function, which has no caller. The start code of every
+	// libc fits, and nothing else is linked before it.
+	entrySize = 64
+
+	// minMapped is the least address that a process may have mapped, by the
+	// default of vm.mmap_min_addr. Above the outermost frame lie argc and such.
+	minMapped = 1 << 16
+
+	// callSize is the most that arch.EndsInCall wants to see.
+	callSize = 8
+)
+
+// checkCFA checks that the stack grows. SP in the caller is at or above the
+// CFA, so the frame lies between f's SP and its CFA. Only where no call was
+// made from f may it be empty.
+func (u *Unwinder) checkCFA(cfa uint64, m Method, f *Frame) bool {
+	if m == Signal {
+		return true // the interrupted code may have been on another stack
+	}
+	low := u.low
+	if sp, ok := f.Regs.Get(u.Arch.SP); ok {
+		low = max(low, sp-uint64(u.Arch.SPFromCFA))
+	}
+	switch {
+	case cfa%8 != 0:
+		u.miss(miss{method: m, kind: missAlign, addr: cfa})
+	case cfa < low, cfa == low && !f.Exact:
+		u.miss(miss{method: m, kind: missGrowth, addr: cfa, low: low})
+	case m == FramePointer && cfa-low > maxGuessedFrame:
+		u.miss(miss{method: m, kind: missFar, addr: cfa, low: low})
+	default:
+		return true
+	}
+	return false
+}
+
+// raVerdict is what checkRA thinks of a return address.
+type raVerdict uint8
+
+const (
+	raGood raVerdict = iota
+	raBad
+	raOutermost // not an address: f is where the stack begins
+)
+
+// checkRA checks that a return address is code, and for conventions also that
+// it is where a call returns to.
+func (u *Unwinder) checkRA(ra uint64, m Method, f *Frame, e Evidence) raVerdict {
+	switch {
+	case m == Signal:
+		return raGood // a signal may interrupt a jump to nowhere
+	case e&Executable == 0:
+		if m == SFrame && ra < minMapped && !marksOutermost(f) {
+			return raOutermost
+		}
+		return raBad
+	case (m == FramePointer || m == Entry) && e&(AfterCall|AtTrampoline) == 0:
+		return raBad
+	}
+	return raGood
+}
+
+// examine looks at the code around a return address: whether it is in an
+// executable mapping, whether a call precedes it, and whether it is where the
+// kernel lets signal handlers return to.
+func (u *Unwinder) examine(ra uint64) (Evidence, *arch.SignalFrame) {
+	// A call may be the last instruction of a mapping and a trampoline the
+	// first, so both sides count.
+	if !u.at(ra-1).Executable && !u.at(ra).Executable {
+		return 0, nil
+	}
+	e := Executable
+	if code, err := u.code.Bytes(ra-callSize, callSize); err != nil {
+		e |= CodeUnread
+	} else if u.Arch.EndsInCall(code) {
+		e |= AfterCall
+	}
+	trampoline := u.trampolineAt(ra)
+	if trampoline != nil {
+		e |= AtTrampoline
+	}
+	return e, trampoline
+}
+
+// trampolineAt returns the signal frame whose trampoline begins at pc, or nil.
+func (u *Unwinder) trampolineAt(pc uint64) *arch.SignalFrame {
+	for i := range u.Arch.SignalFrames {
+		s := &u.Arch.SignalFrames[i]
+		if code, err := u.code.Bytes(pc, len(s.Code)); err == nil && bytes.Equal(code, s.Code) {
+			return s
+		}
+	}
+	return nil
+}
+
+// trampolineAround returns the signal frame whose trampoline pc is in: a
+// thread may have been stopped at any of its instructions.
+func (u *Unwinder) trampolineAround(pc uint64) *arch.SignalFrame {
+	for i := range u.Arch.SignalFrames {
+		s := &u.Arch.SignalFrames[i]
+		for back := range len(s.Code) {
+			if code, err := u.code.Bytes(pc-uint64(back), len(s.Code)); err == nil && bytes.Equal(code, s.Code) {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// giveUp says why no method found the caller of f. What a table said counts
+// more than that a convention did not apply.
+func (u *Unwinder) giveUp(f *Frame) Stop {
+	f.Skipped = u.err()
+	if m := f.Module; m != nil && m.Entry != 0 && f.LookupPC()-m.Entry < entrySize {
+		return Stop{Outermost, errEntry}
+	}
+	if f.Method == FramePointer {
+		if fp, ok := f.Regs.Get(u.Arch.FP); ok && fp == 0 {
+			return Stop{Outermost, errFrameChain}
+		}
+	}
+	for i := range u.missed {
+		m := &u.misses[i]
+		if m.method == SFrame && m.kind == missRegister && arch.Reg(m.addr) == u.Arch.LR && !marksOutermost(f) {
+			return Stop{Outermost, errNeverReturns}
+		}
+		if m.method != FramePointer {
+			return Stop{m.reason(f), m.error(u.Arch)}
+		}
+	}
+	return Stop{NoUnwindInfo, noInfoError{f.LookupPC(), u.err()}}
+}

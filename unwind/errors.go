@@ -1,0 +1,154 @@
+package unwind
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sfcore/sfcore/arch"
+)
+
+var (
+	errZeroRA       = errors.New("the return address is 0")
+	errBeyondStart  = errors.New("the word in place of a return address is none, and this SFrame version does not mark the outermost frame")
+	errNeverReturns = errors.New("the function made a call without saving its return address, so it has no caller")
+	errEntry        = errors.New("this is the program's entry point")
+	errFrameChain   = errors.New("the frame pointer is 0, which ends the chain")
+	errSignalLoop   = errors.New("the signal frames form a loop")
+)
+
+type limitError struct {
+	frames int
+	time   time.Duration
+}
+
+func (e limitError) Error() string {
+	if e.time > 0 {
+		return fmt.Sprintf("not at the end of the stack after %v", e.time)
+	}
+	return fmt.Sprintf("not at the end of the stack after %d frames", e.frames)
+}
+
+type notExecutableError struct {
+	pc  uint64
+	why error // why the caller was not found either; may be nil
+}
+
+func (e notExecutableError) Error() string {
+	s := fmt.Sprintf("%#x is not in an executable mapping", e.pc)
+	if e.why != nil {
+		s += ", and who called it is not known: " + e.why.Error()
+	}
+	return s
+}
+
+func (e notExecutableError) Unwrap() error { return e.why }
+
+type noInfoError struct {
+	pc  uint64
+	why error // why conventions did not help; may be nil
+}
+
+func (e noInfoError) Error() string {
+	s := fmt.Sprintf("nothing describes the code at %#x", e.pc)
+	if e.why != nil {
+		s += "; " + e.why.Error()
+	}
+	return s
+}
+
+func (e noInfoError) Unwrap() error { return e.why }
+
+// miss is why a method did not find a caller. It becomes an error only if
+// somebody is going to see it.
+type miss struct {
+	method Method
+	kind   missKind
+	addr   uint64 // or the register, for missRegister
+	low    uint64
+	err    error
+}
+
+type missKind uint8
+
+const (
+	missTable     missKind = iota // err says what is wrong with the table
+	missUndefined                 // the table does not say
+	missRegister                  // a register that is needed is unknown
+	missMemory                    // memory at addr is needed and unreadable
+	missAlign                     // the CFA addr is misaligned
+	missGrowth                    // the CFA addr is not above low
+	missFar                       // the CFA addr is too far above low
+	missRA                        // addr is no return address
+)
+
+func (u *Unwinder) miss(m miss) {
+	if u.missed < maxMisses {
+		u.misses[u.missed] = m
+		u.missed++
+	}
+}
+
+// err returns what went wrong with the current frame, nil if nothing did.
+func (u *Unwinder) err() error {
+	if u.missed == 0 {
+		return nil
+	}
+	errs := make([]error, u.missed)
+	for i := range errs {
+		errs[i] = u.misses[i].error(u.Arch)
+	}
+	return skipped(errs)
+}
+
+// skipped are the reasons of several methods, on one line.
+type skipped []error
+
+func (s skipped) Error() string {
+	text := s[0].Error()
+	for _, err := range s[1:] {
+		text += "; " + err.Error()
+	}
+	return text
+}
+
+func (s skipped) Unwrap() []error { return s }
+
+func (m *miss) error(a *arch.Arch) error {
+	switch m.kind {
+	case missTable, missMemory:
+		return fmt.Errorf("%v: %w", m.method, m.err)
+	case missUndefined:
+		return fmt.Errorf("%v: the table does not say where the caller is", m.method)
+	case missRegister:
+		return fmt.Errorf("%v: needs %s, which is not known in this frame", m.method, a.RegName(arch.Reg(m.addr)))
+	case missAlign:
+		return fmt.Errorf("%v: CFA %#x is not a multiple of 8", m.method, m.addr)
+	case missGrowth:
+		return fmt.Errorf("%v: CFA %#x is not above %#x, where the frame begins", m.method, m.addr, m.low)
+	case missFar:
+		return fmt.Errorf("%v: CFA %#x is %d bytes above SP", m.method, m.addr, m.addr-m.low)
+	case missRA:
+		return fmt.Errorf("%v: %#x is not a return address", m.method, m.addr)
+	}
+	return fmt.Errorf("%v: miss %d", m.method, m.kind)
+}
+
+// reason is the stop reason if this miss is what ended the walk.
+func (m *miss) reason(f *Frame) Reason {
+	switch m.kind {
+	case missMemory:
+		return UnreadableMemory
+	case missAlign, missFar:
+		return BadCFA
+	case missGrowth:
+		if sp := m.low; m.addr == sp && !f.Exact {
+			return Loop
+		}
+		return BadCFA
+	case missRA:
+		return BadReturnAddress
+	case missTable, missUndefined, missRegister:
+	}
+	return NoUnwindInfo
+}

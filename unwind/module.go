@@ -1,0 +1,30 @@
+package unwind
+
+import (
+	"github.com/sfcore/sfcore/cfi"
+	"github.com/sfcore/sfcore/sframe"
+)
+
+// Module is an ELF image at its place in memory, with the unwind tables it
+// brought. The tables are immutable; a nil one is absent.
+type Module struct {
+	// Lo and Hi bound the addresses of the image.
+	Lo, Hi uint64
+	SFrame *sframe.Section
+	// CFI are .eh_frame and .debug_frame, in the order in which to ask.
+	CFI []*cfi.Section
+	// Entry is the address of the program's first instruction, or 0.
+	Entry uint64
+}
+
+// Place is what is known of a range of addresses.
+type Place struct {
+	// Lo and Hi bound the range, to which everything here applies.
+	Lo, Hi uint64
+	// Module contains the range; nil if no module does.
+	Module     *Module
+	Executable bool
+}
+
+// contains reports whether addr is in the range.
+func (p *Place) contains(addr uint64) bool { return addr-p.Lo < p.Hi-p.Lo }

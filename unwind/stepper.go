@@ -1,0 +1,115 @@
+package unwind
+
+import (
+	"errors"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/cfi"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/sframe"
+)
+
+// Stepper finds rows. It cannot change registers: every row of every stepper
+// is applied, and checked, by the [Unwinder].
+type Stepper interface {
+	Method() Method
+	// Row fills in how the caller of the frame at the cursor is found. It
+	// returns false if it knows nothing of that place, and an error if what it
+	// knows is damaged. What row refers to is valid until the next call.
+	Row(c *Cursor, row *arch.Row) (found bool, err error)
+}
+
+// Cursor is the frame whose caller is sought.
+type Cursor struct {
+	Arch *arch.Arch
+	// Mem reads target memory.
+	Mem *memreader.Words
+	// Module contains PC; nil if no module does.
+	Module *Module
+	// PC is the lookup pc: within the instruction being executed.
+	PC   uint64
+	Regs *arch.Regs
+}
+
+// Default returns the steppers in the order of trust: SFrame; frame pointers
+// where the module promises them; call frame information; frame pointers
+// where nothing does. Steppers have scratch: every Unwinder has its own.
+func Default() []Stepper {
+	return []Stepper{SFrameStepper{}, FramePointerStepper{Promised: true}, new(CFIStepper), FramePointerStepper{}}
+}
+
+// SFrameStepper looks rows up in the module's .sframe.
+type SFrameStepper struct{}
+
+// Method implements [Stepper].
+func (SFrameStepper) Method() Method { return SFrame }
+
+// Row implements [Stepper].
+func (SFrameStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
+	if c.Module == nil || c.Module.SFrame == nil {
+		return false, nil
+	}
+	found, err := c.Module.SFrame.Find(c.PC, row)
+	if errors.Is(err, sframe.ErrSignalContext) {
+		*row = c.Arch.SignalFrames[0].Row // there is one kind on a given kernel, but for old s390x programs
+		return true, nil
+	}
+	return found, err
+}
+
+// CFIStepper evaluates the module's call frame information.
+type CFIStepper struct{ machine cfi.Machine }
+
+// Method implements [Stepper].
+func (*CFIStepper) Method() Method { return CFI }
+
+// Row implements [Stepper]. Of several sections the first that covers the
+// place decides.
+func (s *CFIStepper) Row(c *Cursor, row *arch.Row) (found bool, err error) {
+	if c.Module == nil {
+		return false, nil
+	}
+	for _, section := range c.Module.CFI {
+		found, e := s.machine.Find(section, c.PC, c.Regs, c.Mem, row)
+		if found {
+			return true, nil
+		}
+		if err == nil {
+			err = e
+		}
+	}
+	return false, err
+}
+
+// FramePointerStepper assumes that the code keeps a frame pointer; on s390x,
+// that it keeps a back chain.
+type FramePointerStepper struct {
+	// Promised limits it to modules whose .sframe has SFRAME_F_FRAME_POINTER.
+	Promised bool
+}
+
+// Method implements [Stepper].
+func (FramePointerStepper) Method() Method { return FramePointer }
+
+// Row implements [Stepper].
+func (s FramePointerStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
+	if s.Promised && !promisesFramePointers(c.Module) {
+		return false, nil
+	}
+	*row = c.Arch.FramePointer
+	return true, nil
+}
+
+func promisesFramePointers(m *Module) bool {
+	return m != nil && m.SFrame != nil && m.SFrame.FramePointers()
+}
+
+// marksOutermost reports whether the SFrame version that describes f says
+// which frames have no caller: before V3 an outermost frame looks like others.
+func marksOutermost(f *Frame) bool {
+	if f.Module == nil || f.Module.SFrame == nil {
+		return true
+	}
+	fn, found, err := f.Module.SFrame.Lookup(f.LookupPC())
+	return err != nil || !found || fn.Table().Version >= sframe.V3
+}

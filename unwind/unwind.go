@@ -1,0 +1,299 @@
+// Package unwind walks stacks: from the registers of a thread to its frames,
+// each with the method that found it and how far it may be trusted.
+//
+// It reads memory and tables, and nothing else: it knows no files, no names
+// and no threads. Methods make rows, one function applies them, and every
+// check that guards against damage is made there.
+package unwind
+
+import (
+	"errors"
+	"time"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// Unwinder walks stacks of one process. Fill in the fields and call Unwind as
+// often as wanted. It is not safe for concurrent use: every worker has its
+// own, around the same memory and modules.
+type Unwinder struct {
+	Arch *arch.Arch
+	// Mem is the memory of the process.
+	Mem memreader.Reader
+	// Find tells what is at an address; a zero Place if nothing is mapped.
+	Find func(addr uint64) Place
+	// Steppers are asked in order; see [Default].
+	Steppers []Stepper
+	// PACMask are the bits of a return address that a pointer authentication
+	// code may occupy; 0 for the architecture's default.
+	PACMask uint64
+	// MaxFrames bounds the frames of one stack; 0 for [DefaultMaxFrames].
+	MaxFrames int
+	// MaxTime bounds the time of one walk; 0 for no bound.
+	MaxTime time.Duration
+
+	words  memreader.Words // stack and data
+	code   memreader.Words // instructions, which are elsewhere
+	place  Place           // the last that Find told
+	cursor Cursor
+	row    arch.Row
+	low    uint64 // no further CFA may be below this
+	misses [maxMisses]miss
+	missed int
+}
+
+const (
+	// DefaultMaxFrames is more than an 8 MiB stack has room for in frames of
+	// 32 bytes, so that a runaway recursion is followed to its start.
+	DefaultMaxFrames = 1 << 18
+
+	// maxSignals bounds the signal frames of one stack. Where the kernel nests
+	// them each needs room on a stack; only a forged chain has more.
+	maxSignals = 256
+
+	// maxMisses is how many methods can fail for one frame.
+	maxMisses = 8
+)
+
+// Unwind appends the frames of the stack that belongs to regs to dst, the
+// innermost first, and says why it stopped. A short stack is a result, not an
+// error. When dst has room and no method fails, it does not allocate.
+func (u *Unwinder) Unwind(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
+	pc, ok := regs.Get(u.Arch.PC)
+	if !ok {
+		return dst, Stop{NoUnwindInfo, errors.New("the registers of this thread are not known")}
+	}
+	u.start()
+	deadline := time.Now().Add(u.MaxTime)
+	first := len(dst)
+	dst = append(dst, Frame{PC: pc, Regs: *regs, Exact: true, Trust: Full})
+	u.arrive(&dst[first])
+	for signals := 0; ; {
+		n := len(dst)
+		if n-first >= u.maxFrames() {
+			return dst, Stop{Limit, limitError{frames: n - first}}
+		}
+		if u.MaxTime > 0 && n%1024 == 0 && time.Now().After(deadline) {
+			return dst, Stop{Limit, limitError{time: u.MaxTime}}
+		}
+		dst = append(dst, Frame{})
+		f, caller := &dst[n-1], &dst[n]
+		if stop, more := u.step(f, caller); !more {
+			return dst[:n], stop
+		}
+		if f.Signal {
+			if signals++; signals > maxSignals || revisited(dst[first:n], f) {
+				return dst[:n], Stop{Loop, errSignalLoop}
+			}
+		}
+	}
+}
+
+func (u *Unwinder) maxFrames() int {
+	if u.MaxFrames > 0 {
+		return u.MaxFrames
+	}
+	return DefaultMaxFrames
+}
+
+// start prepares for a walk.
+func (u *Unwinder) start() {
+	for _, w := range []*memreader.Words{&u.words, &u.code} {
+		if w.R != u.Mem || w.BigEndian != u.Arch.BigEndian {
+			*w = memreader.Words{R: u.Mem, BigEndian: u.Arch.BigEndian}
+		}
+	}
+	if u.PACMask == 0 {
+		u.PACMask = u.Arch.PACMask
+	}
+	u.place, u.low = Place{}, 0
+}
+
+// revisited reports whether an earlier frame is the same signal frame as f.
+// CFAs grow everywhere else, so a loop has to pass through one.
+func revisited(frames []Frame, f *Frame) bool {
+	for i := range frames {
+		if g := &frames[i]; g.Signal && g != f && g.CFA == f.CFA && g.PC == f.PC {
+			return true
+		}
+	}
+	return false
+}
+
+// arrive completes a frame whose PC is set with what is at that place.
+func (u *Unwinder) arrive(f *Frame) {
+	place := u.at(f.LookupPC())
+	f.Module, f.executable = place.Module, place.Executable
+	if f.Exact && f.executable {
+		f.trampoline = u.trampolineAround(f.PC)
+		f.Signal = f.trampoline != nil
+	}
+}
+
+// at tells what is at addr. Neighbouring frames are often in one module.
+func (u *Unwinder) at(addr uint64) *Place {
+	if !u.place.contains(addr) {
+		u.place = u.Find(addr)
+	}
+	return &u.place
+}
+
+// step finds the caller of f, or why there is none.
+func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
+	u.missed = 0
+	row := &u.row
+	switch {
+	case f.trampoline != nil:
+		*row = f.trampoline.Row
+		if end, ok := u.apply(row, Signal, f, caller); ok {
+			return end, end.Reason != Outermost
+		}
+	case !f.executable && f.Exact:
+		*row = u.Arch.Entry
+		if end, ok := u.apply(row, Entry, f, caller); ok {
+			return end, end.Reason != Outermost
+		}
+		return Stop{NotExecutable, notExecutableError{f.PC, u.err()}}, false
+	}
+
+	u.cursor = Cursor{Arch: u.Arch, Mem: &u.words, Module: f.Module, PC: f.LookupPC(), Regs: &f.Regs}
+	tabled := false // a table had a row, whatever came of it
+	for _, s := range u.Steppers {
+		m := s.Method()
+		if m == FramePointer && tabled {
+			continue // a convention does not overrule a table
+		}
+		*row = arch.Row{}
+		found, err := s.Row(&u.cursor, row)
+		if err != nil {
+			u.miss(miss{method: m, kind: missTable, err: err})
+			continue
+		}
+		if !found {
+			continue
+		}
+		tabled = tabled || m != FramePointer
+		if row.Signal {
+			m = Signal
+		}
+		if end, ok := u.apply(row, m, f, caller); ok {
+			return end, end.Reason != Outermost
+		}
+	}
+	return u.giveUp(f), false
+}
+
+// apply computes the caller's registers by a row and checks them. It returns
+// true if the row decides how the walk goes on: with the caller, or with the
+// end of the stack. Otherwise it notes why, and the next method is tried.
+func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, ok bool) {
+	if row.Outermost() {
+		u.leave(f, row, 0)
+		return Stop{Reason: Outermost}, true
+	}
+	cfa, ok := u.eval(row.CFA, &f.Regs, 0, m)
+	if !ok || !u.checkCFA(cfa, m, f) {
+		return Stop{}, false
+	}
+	ra, ok := u.eval(row.RA, &f.Regs, cfa, m)
+	if !ok {
+		return Stop{}, false
+	}
+	if u.Arch.PAC && m != Signal {
+		ra &^= u.PACMask
+	}
+	if ra == 0 && m != FramePointer && m != Signal {
+		u.leave(f, row, cfa)
+		return Stop{Outermost, errZeroRA}, true
+	}
+	evidence, trampoline := u.examine(ra)
+	switch u.checkRA(ra, m, f, evidence) {
+	case raGood:
+	case raBad:
+		u.miss(miss{method: m, kind: missRA, addr: ra})
+		return Stop{}, false
+	case raOutermost:
+		u.leave(f, row, cfa)
+		return Stop{Outermost, errBeyondStart}, true
+	}
+
+	u.recover(row, f, caller, cfa, ra)
+	caller.PC, caller.Method, caller.Evidence = ra, m, evidence
+	caller.Exact = row.Signal || trampoline != nil
+	if m == FramePointer && promisesFramePointers(f.Module) {
+		caller.Evidence |= Promised
+	}
+	caller.Trust = min(f.Trust, trust(m, caller.Evidence))
+	u.arrive(caller)
+	f.Signal = f.Signal || row.Signal
+	u.low = cfa
+	if row.Signal {
+		u.low = 0 // the interrupted code may have been on another stack
+	}
+	u.leave(f, row, cfa)
+	return Stop{}, true
+}
+
+// leave records how f was left.
+func (u *Unwinder) leave(f *Frame, row *arch.Row, cfa uint64) {
+	f.CFA = cfa
+	f.Row = *row
+	f.Row.Extra = nil
+	f.Skipped = u.err()
+}
+
+// recover fills in the caller's registers. Those without a rule keep their
+// value if the row vouches for the ABI's convention, and are unknown otherwise.
+func (u *Unwinder) recover(row *arch.Row, f, caller *Frame, cfa, ra uint64) {
+	regs := &caller.Regs
+	if row.CalleeSaved {
+		*regs = f.Regs
+		regs.Keep(u.Arch.CalleeSaved)
+	}
+	regs.Set(u.Arch.SP, cfa+uint64(u.Arch.SPFromCFA))
+	u.recoverReg(regs, u.Arch.FP, row.FP, &f.Regs, cfa)
+	for i := range row.Extra {
+		u.recoverReg(regs, row.Extra[i].Reg, row.Extra[i].Rule, &f.Regs, cfa)
+	}
+	regs.Set(u.Arch.PC, ra)
+}
+
+func (u *Unwinder) recoverReg(regs *arch.Regs, reg arch.Reg, rule arch.Rule, old *arch.Regs, cfa uint64) {
+	missed := u.missed
+	if v, ok := u.eval(rule, old, cfa, Registers); ok {
+		regs.Set(reg, v)
+	} else {
+		regs.Forget(reg)
+	}
+	u.missed = missed // an unknown register is no reason to distrust the method
+}
+
+// eval computes a rule's value, or notes why it has none.
+func (u *Unwinder) eval(r arch.Rule, regs *arch.Regs, cfa uint64, m Method) (uint64, bool) {
+	var v uint64
+	switch r.Base {
+	case arch.Undefined:
+		u.miss(miss{method: m, kind: missUndefined})
+		return 0, false
+	case arch.CFA:
+		v = cfa
+	case arch.Register:
+		var known bool
+		if v, known = regs.Get(r.Reg); !known {
+			u.miss(miss{method: m, kind: missRegister, addr: uint64(r.Reg)})
+			return 0, false
+		}
+	case arch.Absolute:
+	}
+	v += uint64(r.Off)
+	if !r.Deref {
+		return v, true
+	}
+	w, err := u.words.Uint64(v)
+	if err != nil {
+		u.miss(miss{method: m, kind: missMemory, addr: v, err: err})
+		return 0, false
+	}
+	return w + uint64(r.Add), true
+}
