@@ -1,0 +1,258 @@
+package cfi
+
+import (
+	"fmt"
+	"iter"
+)
+
+const (
+	// lengthSize is the size of the length that begins an entry.
+	lengthSize = 4
+	// longLength is the length that says that the real one follows in 8 bytes
+	// [DWARF 5, 7.4].
+	longLength = 0xffffffff
+
+	// maxAugmentation bounds the augmentation string. The longest in use is
+	// zPLRSBG; without a bound, reading a CIE could take as long as reading
+	// the section.
+	maxAugmentation = 32
+	// maxInitial bounds the initial instructions of a CIE, in bytes. They are
+	// run for many FDEs; even those that save every register of s390x take
+	// less than 200.
+	maxInitial = 4 << 10
+	// maxProgram bounds the instructions of an FDE, in bytes. The longest
+	// known, of interpreters with some thousand pushes, take 100 KiB.
+	maxProgram = 1 << 20
+)
+
+// entry is a CIE or an FDE whose contents have not been read.
+type entry struct {
+	off, body, end int
+	long           bool // 64-bit DWARF
+	empty          bool // a length of 0, and no more
+	isCIE          bool
+	cie            int // offset of an FDE's CIE; -1 if out of the section
+}
+
+// entryAt reads the header of the entry at off. Where its length is damaged,
+// its end is 0.
+func (s *Section) entryAt(off int) (entry, error) {
+	e := entry{off: off}
+	c := s.cursor(off, len(s.data))
+	length := uint64(c.u32("length"))
+	if e.long = length == longLength; e.long {
+		length = c.u64("length")
+	}
+	if err := s.check(&c); err != nil {
+		return e, err
+	}
+	if rest := uint64(len(s.data) - c.pos); length > rest {
+		return e, s.formatError(off, "length", fmt.Sprintf("%d bytes where %d are left", length, rest))
+	}
+	e.body, e.end = c.pos, c.pos+int(length)
+	if e.empty = length == 0; e.empty {
+		return e, nil
+	}
+	c.data = s.data[:e.end]
+	e.cie = -1
+	if s.debug {
+		s.readID(&c, &e)
+	} else if id := c.u32("CIE_pointer"); id == 0 { // 32 bits in long entries too [LSB 5.0, 10.6.1]
+		e.isCIE = true
+	} else if uint64(id) <= uint64(e.body) {
+		e.cie = e.body - int(id)
+	}
+	e.body = c.pos
+	return e, s.check(&c)
+}
+
+// readID reads what tells CIEs and FDEs apart in .debug_frame: an offset from
+// its start, or all ones [DWARF 5, 6.4.1].
+func (s *Section) readID(c *cursor, e *entry) {
+	id, none := uint64(0), uint64(0xffffffff)
+	if e.long {
+		id, none = c.u64("CIE_id"), ^uint64(0)
+	} else {
+		id = uint64(c.u32("CIE_id"))
+	}
+	if e.isCIE = id == none; !e.isCIE && id < uint64(len(s.data)) {
+		e.cie = int(id)
+	}
+}
+
+// cie is a common information entry [DWARF 5, 6.4.1; LSB 5.0, 10.6.1].
+type cie struct {
+	off       int
+	codeAlign uint64
+	dataAlign int64
+	ra        uint64 // DWARF number of the return address column
+	augmented bool   // FDEs have augmentation data
+	enc       uint8  // of FDEs' addresses
+	selector  uint8  // bytes of the segment selector in FDEs
+	signal    bool
+	prog, end int // the initial instructions
+}
+
+// cieAt reads the CIE at off.
+func (s *Section) cieAt(off int) (cie, error) {
+	k := cie{off: off}
+	if off < 0 {
+		return k, s.formatError(0, "CIE_pointer", "it points out of the section")
+	}
+	e, err := s.entryAt(off)
+	if err != nil {
+		return k, err
+	}
+	if !e.isCIE {
+		return k, s.formatError(off, "CIE_id", "an FDE says that this is its CIE")
+	}
+	c := s.cursor(e.body, e.end)
+	version := c.u8("version")
+	if !c.failed() && version != 1 && version != 3 && version != 4 {
+		return k, s.formatError(e.body, "version", fmt.Sprintf("%d is none of 1, 3 and 4", version))
+	}
+	augAt := c.pos
+	aug := c.cstring(maxAugmentation, "augmentation")
+	if string(aug) == "eh" { // GCC 2: a pointer to exception data
+		c.take(addrSize, "eh_ptr")
+		aug = nil
+	}
+	if len(aug) > 0 && aug[0] != 'z' {
+		return k, s.formatError(augAt, "augmentation", fmt.Sprintf("%q is unknown", aug))
+	}
+	if version == 4 {
+		if at, size := c.pos, c.u8("address_size"); size != addrSize && !c.failed() {
+			return k, s.formatError(at, "address_size", fmt.Sprintf("%d, not 8", size))
+		}
+		k.selector = c.u8("segment_selector_size")
+	}
+	k.codeAlign = c.uleb("code_alignment_factor")
+	k.dataAlign = c.sleb("data_alignment_factor")
+	if version == 1 {
+		k.ra = uint64(c.u8("return_address_register"))
+	} else {
+		k.ra = c.uleb("return_address_register")
+	}
+	if k.augmented = len(aug) > 0; k.augmented {
+		s.readAugmentation(&c, &k, aug[1:])
+	}
+	k.prog, k.end = c.pos, e.end
+	if err := s.check(&c); err != nil {
+		return k, err
+	}
+	if k.end-k.prog > maxInitial {
+		return k, s.formatError(k.prog, "initial_instructions", fmt.Sprintf("%d bytes are more than the limit of %d", k.end-k.prog, maxInitial))
+	}
+	return k, nil
+}
+
+// readAugmentation reads the augmentation data of a CIE, and leaves c after
+// it. What follows a letter that is not known is skipped.
+func (s *Section) readAugmentation(c *cursor, k *cie, letters []byte) {
+	size := c.uleb("augmentation_data_length")
+	start := c.pos
+	if c.take(size, "augmentation_data"); c.failed() {
+		return
+	}
+	after := *c
+	c.pos, c.data = start, c.data[:after.pos]
+letters:
+	for _, letter := range letters {
+		switch letter {
+		case 'R':
+			k.enc = c.u8("FDE_encoding")
+		case 'P':
+			s.skipPointer(c, c.u8("personality_encoding"), "personality")
+		case 'L':
+			c.u8("LSDA_encoding")
+		case 'S':
+			k.signal = true
+		case 'B', 'G': // key B signs return addresses; the stack is tagged [AADWARF64]
+		default:
+			break letters
+		}
+	}
+	if !c.failed() {
+		*c = after
+	}
+}
+
+func (s *Section) skipPointer(c *cursor, enc uint8, field string) {
+	if enc == peAligned {
+		c.take(-(s.origin.self+uint64(c.pos))%addrSize, field)
+	}
+	s.origin.value(c, enc, field)
+}
+
+// fde is a frame description entry [DWARF 5, 6.4.1; LSB 5.0, 10.6.1].
+type fde struct {
+	off, cie    int
+	start, size uint64 // in bytes of code, at run time
+	signal      bool
+	prog, end   int // the instructions
+}
+
+// covers reports whether pc is in f's range.
+func (f *fde) covers(pc uint64) bool { return pc-f.start < f.size }
+
+// readFDE reads the FDE whose header is e.
+func (s *Section) readFDE(e *entry, k *cie) (fde, error) {
+	f := fde{off: e.off, cie: k.off, signal: k.signal, end: e.end}
+	c := s.cursor(e.body, e.end)
+	if k.selector > 0 {
+		c.take(uint64(k.selector), "segment_selector")
+	}
+	f.start = s.origin.pointer(&c, k.enc, "initial_location")
+	at := c.pos
+	if k.enc == peAligned {
+		f.size = c.u64("address_range")
+	} else {
+		f.size = s.origin.value(&c, k.enc, "address_range")
+	}
+	if int64(f.size) < 0 {
+		c.fail(at, "address_range", "it is negative")
+	}
+	if k.augmented {
+		c.take(c.uleb("augmentation_data_length"), "augmentation_data")
+	}
+	f.prog = c.pos
+	if f.end-f.prog > maxProgram {
+		c.fail(f.prog, "instructions", "they are longer than the limit of 1 MiB")
+	}
+	return f, s.check(&c)
+}
+
+// entries yields the FDEs in the order of the section. A damaged one yields an
+// error; damage to a length ends the sequence. So does the zero length that
+// terminates .eh_frame.
+func (s *Section) entries() iter.Seq2[fde, error] {
+	return func(yield func(fde, error) bool) {
+		known := cie{off: -1}
+		for off := 0; off < len(s.data); {
+			e, err := s.entryAt(off)
+			if e.end == 0 {
+				yield(fde{}, err)
+				return
+			}
+			off = e.end
+			if e.empty && !s.debug {
+				return
+			}
+			if e.empty || e.isCIE && err == nil {
+				continue
+			}
+			var f fde
+			if err == nil && e.cie != known.off {
+				if known, err = s.cieAt(e.cie); err != nil {
+					known.off = -1
+				}
+			}
+			if err == nil {
+				f, err = s.readFDE(&e, &known)
+			}
+			if !yield(f, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package cfi
+
+import (
+	"iter"
+
+	"github.com/sfcore/sfcore/arch"
+)
+
+// FDE is a frame description entry.
+type FDE struct {
+	Off    uint64 // of the entry, in bytes from the start of the section
+	CIE    uint64 // offset of its CIE
+	Start  uint64 // run-time address of the first byte that it covers
+	Size   uint64 // bytes of code that it covers
+	Signal bool   // the code is a signal trampoline
+}
+
+// FDEs yields the FDEs in the order of the section. A damaged one yields a
+// [*FormatError], as does a length that ends the sequence early.
+func (s *Section) FDEs() iter.Seq2[FDE, error] {
+	return func(yield func(FDE, error) bool) {
+		for f, err := range s.entries() {
+			if !yield(FDE{Off: uint64(f.off), CIE: uint64(f.cie), Start: f.start, Size: f.size, Signal: f.signal}, err) {
+				return
+			}
+		}
+	}
+}
+
+// Row is what a program says for a range of addresses.
+type Row struct {
+	// Lo and Hi bound the run-time addresses: Lo <= pc < Hi.
+	Lo, Hi uint64
+	// Row has the rules that need no evaluation; the others are Undefined in
+	// it, and in Exprs.
+	arch.Row
+	Exprs []Expr
+}
+
+// Expr is a rule that is given by a DWARF expression.
+type Expr struct {
+	// Reg is what it recovers: a register, the return address where it is
+	// Arch.PC, or the CFA where it is arch.NoReg.
+	Reg arch.Reg
+	// Value is set if the expression computes the value, and not the address
+	// where that is stored.
+	Value bool
+	// Code is the expression, a part of the section.
+	Code []byte
+}
+
+// Rows yields the rows of an FDE that [Section.FDEs] gave, in ascending order,
+// leaving out empty ones. What a row refers to is valid until the next one. A
+// row that has no rule for the CFA or the return address comes with an error;
+// a damaged program yields an error after the rows before the damage.
+func (m *Machine) Rows(s *Section, f FDE) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		var p program
+		e, err := m.begin(s, int(f.Off), &p)
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+		for end, ok := e.start+e.size, true; ok && e.covers(p.loc); {
+			lo, next := p.loc, uint64(0)
+			if next, ok, err = m.step(&p); err != nil {
+				yield(Row{}, err)
+				return
+			}
+			p.loc = next
+			if next == lo && ok {
+				continue
+			}
+			row := Row{Lo: lo, Hi: end}
+			if ok && e.covers(next) {
+				row.Hi = next
+			}
+			x := context{m: m, s: s, symbolic: true, exprs: m.exprs[:0]}
+			err := x.row(&p, lo, &row.Row)
+			m.exprs, row.Exprs = x.exprs, x.exprs
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}

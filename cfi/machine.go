@@ -1,0 +1,151 @@
+package cfi
+
+import (
+	"fmt"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// Machine finds rows. The zero Machine is ready for use with any sections. It
+// holds what it needs for that, about 50 KiB, so that finding a row allocates
+// nothing; it is not safe for concurrent use.
+type Machine struct {
+	arch    *arch.Arch
+	state   state
+	initial *state // by the CIE; nil while that is being run
+	depth   int    // of saved
+	saved   [maxRemember]state
+	stack   [maxExprStack]uint64
+	extra   [arch.NumRegs]arch.RegRule
+	exprs   []Expr
+	cies    [cieSlots]cachedCIE
+}
+
+// cieSlots is the size of the cache of CIEs, a power of two. A library has
+// about five, of which one or two are in constant use.
+const cieSlots = 32
+
+// cachedCIE is a CIE and the row that its initial instructions make.
+type cachedCIE struct {
+	s     *Section
+	cie   cie
+	state state
+}
+
+// Find gives the row that s has for pc. Its expressions are evaluated, for
+// which regs must be the registers at pc and mem, which may be nil, is read;
+// what they give is in the row as Absolute rules. The row's Extra is valid
+// until the Machine is used again. A rule that is a register and an offset is
+// passed on as it is, whether regs has the register or not.
+//
+// Found is false with no error if no FDE covers pc. An error is a
+// [*FormatError] if the information is damaged, or if the CFA or the return
+// address need what is not there: then it wraps a [*RegisterError] or a
+// [*memreader.FaultError]. Where another register's rule needs that, the rule
+// is Undefined.
+//
+// Of several FDEs that cover pc, the one that begins last is used.
+func (m *Machine) Find(s *Section, pc uint64, regs *arch.Regs, mem *memreader.Words, row *arch.Row) (found bool, err error) {
+	var p program
+	if found, err = m.enter(s, pc, &p); !found {
+		return false, err
+	}
+	for {
+		next, ok, err := m.step(&p)
+		if err != nil {
+			return false, err
+		}
+		if !ok || next > pc {
+			break
+		}
+		p.loc = next
+	}
+	x := context{m: m, s: s, regs: regs, mem: mem}
+	if err := x.row(&p, p.loc, row); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// enter finds the FDE that covers pc and prepares to run its program.
+func (m *Machine) enter(s *Section, pc uint64, p *program) (found bool, err error) {
+	ix := s.lookup()
+	if ix == nil {
+		i, ok := s.table.search(pc)
+		if !ok {
+			return false, nil
+		}
+		// The table is believed as far as the FDE bears it out.
+		f, err := m.begin(s, int(s.table.fde(i)-s.origin.self), p)
+		if err == nil && f.start == s.table.pc(i) {
+			return f.covers(pc), nil
+		}
+		if err == nil {
+			err = s.table.formatError(s.table.first+i*2*s.table.size, "initial_location",
+				fmt.Sprintf("%#x, but the FDE begins at %#x", s.table.pc(i), f.start))
+		}
+		ix = s.doWithoutTable(err)
+	}
+	e, ok := ix.search(pc)
+	if !ok {
+		return false, ix.damage
+	}
+	f, err := m.begin(s, e.off, p)
+	if err != nil {
+		return false, err
+	}
+	if !f.covers(pc) {
+		return false, ix.damage
+	}
+	return true, nil
+}
+
+// begin reads the FDE at off and makes p its program, at the first row.
+func (m *Machine) begin(s *Section, off int, p *program) (f fde, err error) {
+	if off < 0 || off >= len(s.data) {
+		return f, s.formatError(0, "fde_address", "a table points out of the section")
+	}
+	e, err := s.entryAt(off)
+	if err != nil {
+		return f, err
+	}
+	if e.empty || e.isCIE {
+		return f, s.formatError(off, "CIE_pointer", "not an FDE")
+	}
+	k, err := m.common(s, e.cie)
+	if err != nil {
+		return f, err
+	}
+	if f, err = s.readFDE(&e, &k.cie); err != nil {
+		return f, err
+	}
+	m.arch, m.state, m.initial, m.depth = s.arch, k.state, &k.state, 0
+	*p = program{s: s, k: &k.cie, fde: off, fn: f.start, c: s.cursor(f.prog, f.end), loc: f.start}
+	return f, nil
+}
+
+// common returns the CIE at off, and the row that it makes.
+func (m *Machine) common(s *Section, off int) (*cachedCIE, error) {
+	slot := &m.cies[uint64(off+len(s.data))*0x9e3779b97f4a7c15>>(64-5)]
+	if slot.s == s && slot.cie.off == off {
+		return slot, nil
+	}
+	slot.s = nil
+	var err error
+	if slot.cie, err = s.cieAt(off); err != nil {
+		return nil, err
+	}
+	k := &slot.cie
+	m.arch, m.state, m.initial, m.depth = s.arch, state{}, nil, 0
+	p := program{s: s, k: k, fde: off, c: s.cursor(k.prog, k.end)}
+	_, more, err := m.step(&p)
+	if err != nil {
+		return nil, err
+	}
+	if more {
+		return nil, s.formatError(k.prog, "initial_instructions", "they change the location")
+	}
+	slot.s, slot.state = s, m.state
+	return slot, nil
+}
