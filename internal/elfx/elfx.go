@@ -235,17 +235,34 @@ func (f *File) LoadAddr() uint64 {
 	return 0
 }
 
-// Span returns the link-time addresses that the PT_LOAD segments span.
+// PhdrAddr returns the link-time address of the program headers, or 0 if no
+// segment holds them.
+func (f *File) PhdrAddr() uint64 {
+	if p := f.Prog(ProgPhdr); p != nil {
+		return p.Vaddr
+	}
+	off := f.order.Uint64(f.Data[32:])
+	for i := range f.Progs {
+		if p := &f.Progs[i]; p.Type == ProgLoad && off-p.Off < p.Filesz {
+			return p.Vaddr + off - p.Off
+		}
+	}
+	return 0
+}
+
+// Span returns the link-time addresses that the PT_LOAD segments span. What
+// would wrap around the end of the address space is cut off.
 func (f *File) Span() (lo, hi uint64) {
 	for i := range f.Progs {
 		p := &f.Progs[i]
 		if p.Type != ProgLoad || p.Memsz == 0 {
 			continue
 		}
+		end := p.Vaddr + min(p.Memsz, -p.Vaddr-1)
 		if hi == 0 {
-			lo, hi = p.Vaddr, p.Vaddr+p.Memsz
+			lo = p.Vaddr
 		}
-		lo, hi = min(lo, p.Vaddr), max(hi, p.Vaddr+p.Memsz)
+		lo, hi = min(lo, p.Vaddr), max(hi, end)
 	}
 	return lo, hi
 }

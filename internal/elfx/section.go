@@ -42,6 +42,16 @@ const (
 	// the largest programs known has sections of some gigabytes, but those
 	// files are never compressed beyond this.
 	maxDecompressed = 2 << 30
+	// maxRatio bounds how many bytes one compressed byte may become: deflate
+	// cannot make more, and zstd makes about five of debug information.
+	maxRatio = 1032
+
+	// maxSections bounds the section headers. Linked files have some tens;
+	// only object files with a section per function have thousands.
+	maxSections = 1 << 20
+	// maxSectionName bounds the length of a name, in bytes. All names might be
+	// one and the same long string.
+	maxSectionName = 256
 )
 
 // Sections returns the section headers, decoded on first use. A file whose
@@ -87,6 +97,10 @@ func (f *File) readSections() ([]Section, error) {
 		err = &FormatError{Off: 40, Field: "e_shoff", Msg: fmt.Sprintf("the file holds %d of %d section headers", have, n)}
 		n = have
 	}
+	if n > maxSections {
+		err = &FormatError{Off: 60, Field: "e_shnum", Msg: fmt.Sprintf("%d section headers are more than the limit of %d", n, maxSections)}
+		n = maxSections
+	}
 	sects := make([]Section, n)
 	names := make([]uint32, n)
 	for i := range sects {
@@ -98,7 +112,7 @@ func (f *File) readSections() ([]Section, error) {
 	}
 	strs := f.Bytes(sects[strndx].Off, sects[strndx].Size)
 	for i := range sects {
-		sects[i].Name = CString(strs, uint64(names[i]))
+		sects[i].Name = CString(within(strs, uint64(names[i]), maxSectionName), 0)
 	}
 	return sects, err
 }
@@ -106,8 +120,11 @@ func (f *File) readSections() ([]Section, error) {
 // sectionAt decodes section header i without its name.
 func (f *File) sectionAt(i uint64) (Section, bool) {
 	off := f.order.Uint64(f.Data[40:])
+	if off == 0 || off > uint64(len(f.Data)) {
+		return Section{}, false
+	}
 	b := f.Bytes(off+i*shdrSize, shdrSize)
-	if off == 0 || len(b) < shdrSize {
+	if len(b) < shdrSize {
 		return Section{}, false
 	}
 	return Section{
@@ -145,8 +162,8 @@ func (f *File) decompress(s *Section, data []byte) ([]byte, error) {
 		return nil, bad("Elf64_Chdr", "cut off")
 	}
 	size := f.order.Uint64(data[8:])
-	if size > maxDecompressed {
-		return nil, bad("ch_size", fmt.Sprintf("%d bytes are more than the limit of %d", size, uint64(maxDecompressed)))
+	if limit := min(maxDecompressed, maxRatio*uint64(len(data))); size > limit {
+		return nil, bad("ch_size", fmt.Sprintf("%d bytes are more than the limit of %d", size, limit))
 	}
 	var r io.Reader
 	switch kind := f.order.Uint32(data); kind {

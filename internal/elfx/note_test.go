@@ -1,0 +1,130 @@
+package elfx
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sfcore/sfcore/internal/testkit"
+)
+
+func TestNotes(t *testing.T) {
+	for name, order := range orders {
+		t.Run(name, func(t *testing.T) {
+			b := testkit.New(order)
+			b.D32(5, 3, 1).Str("CORE").Align(4).Raw([]byte("abc")).Align(4)
+			b.D32(0, 0, 9)
+			b.D32(4, 1000, 3).Str("GNU").Mark("cut").Raw([]byte("part"))
+			data := b.Done()
+			var got []string
+			for n, err := range Notes(data, order, 1) {
+				got = append(got, fmt.Sprintf("%s %d %q %#x %v", n.Name, n.Type, n.Desc, n.Off, err != nil))
+			}
+			want := []string{`CORE 1 "abc" 0x14 false`, ` 9 "" 0x24 false`, fmt.Sprintf(`GNU 3 "part" %#x true`, b.Pos("cut"))}
+			if strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestNotesAlign8(t *testing.T) {
+	b := testkit.New(binary.LittleEndian)
+	b.D32(4, 1, 5).Str("GNU").Align(8).D8('x').Align(8).D32(4, 1, 6).Str("GNU").Align(8).D8('y').Align(8)
+	var got []string
+	for n, err := range Notes(b.Done(), binary.LittleEndian, 8) {
+		got = append(got, fmt.Sprintf("%d%s %v", n.Type, n.Desc, err))
+	}
+	if want := "5x <nil> 6y <nil>"; strings.Join(got, " ") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestNoteOwnerBounded(t *testing.T) {
+	b := testkit.New(binary.LittleEndian).D32(1000, 0, 1).Raw([]byte(strings.Repeat("x", 1000)))
+	for n, err := range Notes(b.Done(), binary.LittleEndian, 4) {
+		if len(n.Name) != maxOwner || err != nil {
+			t.Errorf("got an owner of %d bytes, %v, want %d", len(n.Name), err, maxOwner)
+		}
+	}
+}
+
+// Many segments may name the same notes; reading them must not take longer
+// than the file is long.
+func TestFileNotesOverlap(t *testing.T) {
+	b := testkit.New(binary.LittleEndian).D32(5, 0, 1).Str("CORE").Align(4)
+	note := Prog{Type: ProgNote, Off: bodyOff, Filesz: uint64(b.Len())}
+	im := image{progs: []Prog{note, note, note, note, note, note}, body: b.Done()}
+	f, err := Parse(im.build(binary.LittleEndian))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Data = f.Data[:bodyOff+b.Len()]
+	f.Progs = append(f.Progs, make([]Prog, 100)...)
+	for i := range f.Progs {
+		f.Progs[i] = note
+	}
+	notes, errs := 0, 0
+	for _, err := range f.Notes() {
+		if err != nil {
+			errs++
+			continue
+		}
+		notes++
+	}
+	if most := len(f.Data) / b.Len(); notes > most || errs != 1 {
+		t.Errorf("got %d notes and %d errors, want at most %d and 1", notes, errs, most)
+	}
+}
+
+func TestFileNotesCutOff(t *testing.T) {
+	b := testkit.New(binary.LittleEndian).D32(5, 0, 1).Str("CORE").Align(4).D32(5, 4, 2)
+	im := image{progs: []Prog{{Type: ProgNote, Off: bodyOff, Filesz: 0x1000}}, body: b.Done()}
+	data := im.build(binary.LittleEndian)[:bodyOff+b.Len()]
+	f, err := Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for n, err := range f.Notes() {
+		got = append(got, fmt.Sprintf("%s %d %v", n.Name, n.Type, err))
+	}
+	want := []string{
+		"CORE 1 <nil>",
+		` 2 ELF: n_descsz at offset 0x214: note "" type 0x2: 0 of 4 bytes`,
+		" 0 ELF: p_filesz at offset 0x200: the file holds 32 of 4096 bytes of notes",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestBuildID(t *testing.T) {
+	id := testkit.New(binary.LittleEndian).D32(4, 1, 5).Str("GNU").D8('x').Align(4) // another note of the same owner
+	id.D32(4, 20, noteGNUBuildID).Str("GNU").Raw([]byte("\x01\x02\xff4567890123456789\xab"))
+	long := testkit.New(binary.LittleEndian).D32(4, 65, noteGNUBuildID).Str("GNU").Zero(68)
+	const want = "0102ff3435363738393031323334353637" + "3839ab"
+	tests := []struct {
+		name string
+		im   image
+		want string
+	}{
+		{"none", image{}, ""},
+		{"segment", image{progs: []Prog{{Type: ProgNote, Off: bodyOff, Filesz: uint64(id.Len())}}, body: id.Done()}, want},
+		{"section", image{sections: []Section{{}, {Type: SectNote, Off: bodyOff, Size: uint64(id.Len())}, {}}, body: id.Done()}, want},
+		{"too long", image{progs: []Prog{{Type: ProgNote, Off: bodyOff, Filesz: uint64(long.Len())}}, body: long.Done()}, ""},
+		{"cut off", image{progs: []Prog{{Type: ProgNote, Off: bodyOff, Filesz: uint64(id.Len()) - 1}}, body: id.Done()}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f, err := Parse(tt.im.build(binary.LittleEndian))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := f.BuildID(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
