@@ -167,6 +167,7 @@ func (f *File) readProgs() {
 			n = uint64(s.Info)
 		} else {
 			f.problem(56, "e_phnum", "PN_XNUM, but section header 0, which holds the count, is missing")
+			n = f.countProgs(off)
 		}
 	}
 	if n > maxProgs {
@@ -187,6 +188,22 @@ func (f *File) readProgs() {
 			Filesz: f.order.Uint64(b[32:]), Memsz: f.order.Uint64(b[40:]), Align: f.order.Uint64(b[48:]),
 		}
 	}
+}
+
+// countProgs counts the program headers at off of a file that does not say how
+// many they are: as many as there is room for before what they describe.
+func (f *File) countProgs(off uint64) uint64 {
+	n := uint64(0)
+	for end := uint64(len(f.Data)); n < maxProgs; n++ {
+		b := f.Bytes(off+n*phdrSize, phdrSize)
+		if len(b) < phdrSize || end-off < (n+1)*phdrSize {
+			break
+		}
+		if at := f.order.Uint64(b[8:]); f.order.Uint64(b[32:]) > 0 && at >= off {
+			end = min(end, at)
+		}
+	}
+	return n
 }
 
 func (f *File) problem(off uint64, field, format string, args ...any) {

@@ -183,7 +183,7 @@ func TestDamagedProgs(t *testing.T) {
 		{"cut off", func(o binary.ByteOrder) []byte { return full.build(o)[:64+2*56+10] }, 2, "e_phoff"},
 		{"entry size", patch(54, 2, 32), 0, "e_phentsize"},
 		{"PN_XNUM", (&image{progs: make([]Prog, 3), phnum: pnXNum, sections: []Section{{Info: 3}}}).build, 3, ""},
-		{"PN_XNUM without a section", (&image{progs: make([]Prog, 3), phnum: pnXNum}).build, 10, "e_phnum"},
+		{"PN_XNUM without a section", (&image{progs: []Prog{{Off: 64 + 3*phdrSize, Filesz: 1}, {}, {}}, phnum: pnXNum}).build, 3, "e_phnum"},
 		{"PN_XNUM of too many", (&image{progs: make([]Prog, 3), phnum: pnXNum, sections: []Section{{Info: 1 << 31}}}).build, 10, "e_phnum"},
 	}
 	for _, tt := range tests {
