@@ -24,6 +24,10 @@ const (
 	maxRatio = 1000
 	minBomb  = 1 << 30
 
+	// maxInMemory is how many bytes of a stream are kept in memory before they
+	// are moved to a temporary file. Most cores are smaller.
+	maxInMemory = 256 << 20
+
 	chunkSize = 1 << 20 // bytes read at a time
 	ehdrSize  = 64
 )
@@ -84,7 +88,7 @@ func loadStream(ctx context.Context, stream io.Reader, total int64, opts Options
 		out, kind = r, c.name+" stream"
 	}
 
-	s := &spool{limit: opts.MaxDecompressed, in: in}
+	s := &spool{in: in, limit: opts.MaxDecompressed, inMemory: maxInMemory}
 	if s.limit <= 0 {
 		s.limit = DefaultMaxDecompressed
 	}

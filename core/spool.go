@@ -12,14 +12,12 @@ import (
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 
-// maxInMemory is how much of a stream is kept in memory before it is moved to
-// a temporary file, in bytes. Most cores are smaller.
-const maxInMemory = 256 << 20
-
-// spool keeps a stream for random access.
+// spool keeps a stream for random access: in memory, or from some size on in a
+// temporary file with holes where the stream is zero.
 type spool struct {
-	limit int64    // of size
-	in    *counter // what the stream is made from
+	in       *counter // what the stream is made from
+	limit    int64    // of size
+	inMemory int64    // size from which on there is a file
 
 	mem     []byte
 	file    *os.File // once mem was full
@@ -75,7 +73,7 @@ func (s *spool) write(p []byte) error {
 	if int64(len(p)) > s.limit-s.size {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, s.limit)
 	}
-	if s.file == nil && len(s.mem)+len(p) > maxInMemory {
+	if s.file == nil && int64(len(s.mem)+len(p)) > s.inMemory {
 		if err := s.spill(); err != nil {
 			return err
 		}
