@@ -34,6 +34,8 @@ var imports = map[string]string{
 	"memreader":     "",
 	"internal/elfx": "",
 
+	"internal/disasm": "arch",
+
 	"sframe": "arch",
 	"cfi":    "arch memreader",
 
@@ -43,7 +45,7 @@ var imports = map[string]string{
 
 	"target": "arch memreader internal/elfx sframe cfi unwind core symbol",
 
-	"dap":         "target arch core unwind symbol",
+	"dap":         "target arch memreader internal/disasm core unwind symbol",
 	"dap/daptest": "",
 	"plugin":      "target arch core unwind symbol",
 

@@ -1,0 +1,179 @@
+// Package disasm writes machine instructions of amd64, aarch64 and s390x as
+// text, in GNU syntax. It decodes one instruction at a time from bytes that
+// may be anything; whoever calls it finds the bytes.
+package disasm
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"golang.org/x/arch/arm64/arm64asm"
+	"golang.org/x/arch/s390x/s390xasm"
+	"golang.org/x/arch/x86/x86asm"
+
+	"github.com/sfcore/sfcore/arch"
+)
+
+// MaxSize is the size in bytes of the longest instruction of any architecture
+// [Intel SDM 2A, 2.3.11].
+const MaxSize = 15
+
+// Inst is a decoded instruction.
+type Inst struct {
+	// Text is the instruction, or a directive such as ".byte 0x06" for bytes
+	// that are none.
+	Text string
+	// Size is how many bytes it takes: at least 1, at most what was given.
+	Size int
+	// Valid is unset if the bytes are no instruction.
+	Valid bool
+}
+
+// Decode decodes the instruction at address pc, of which code holds the first
+// bytes; with MaxSize bytes any instruction is whole. Names, which may be nil,
+// returns the name of the symbol that contains an address and where it begins.
+// Empty code gives the zero Inst.
+func Decode(a *arch.Arch, code []byte, pc uint64, names func(addr uint64) (string, uint64)) Inst {
+	if len(code) == 0 {
+		return Inst{}
+	}
+	if names == nil {
+		names = func(uint64) (string, uint64) { return "", 0 }
+	}
+	switch a.Machine {
+	case arch.EMX86_64:
+		return decodeAMD64(code, pc, names)
+	case arch.EMAArch64:
+		return decodeAArch64(code, pc, names)
+	case arch.EMS390:
+		return decodeS390X(code, pc, names)
+	}
+	return invalid(code, 1)
+}
+
+// Unit is the size of the smallest instruction, to which all are aligned.
+func Unit(a *arch.Arch) int {
+	switch a.Machine {
+	case arch.EMAArch64:
+		return 4
+	case arch.EMS390:
+		return 2
+	}
+	return 1
+}
+
+// invalid is what stands for up to size bytes that are no instruction.
+func invalid(code []byte, size int) Inst {
+	size = min(size, len(code))
+	var b strings.Builder
+	b.WriteString(".byte")
+	for i, c := range code[:size] {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, " 0x%02x", c)
+	}
+	return Inst{Text: b.String(), Size: size}
+}
+
+// endbr64 is what x86asm prints as a prefix and a NOP [Intel SDM 2A, ENDBR64].
+const endbr64 = "\xf3\x0f\x1e\xfa"
+
+func decodeAMD64(code []byte, pc uint64, names func(uint64) (string, uint64)) Inst {
+	if len(code) >= 4 && string(code[:4]) == endbr64 {
+		return Inst{Text: "endbr64", Size: 4, Valid: true}
+	}
+	inst, err := x86asm.Decode(code[:min(len(code), MaxSize)], 64)
+	if err != nil || inst.Op == 0 || inst.Len <= 0 {
+		return invalid(code, 1)
+	}
+	text := x86asm.GNUSyntax(inst, pc, nil)
+	for _, arg := range inst.Args {
+		switch arg := arg.(type) {
+		case x86asm.Rel:
+			text += symbolic(pc+uint64(inst.Len)+uint64(int64(arg)), names)
+		case x86asm.Mem:
+			if arg.Base == x86asm.RIP {
+				text += comment("#", pc+uint64(inst.Len)+uint64(arg.Disp), names)
+			}
+		}
+	}
+	return Inst{Text: text, Size: inst.Len, Valid: true}
+}
+
+func decodeAArch64(code []byte, pc uint64, names func(uint64) (string, uint64)) Inst {
+	if len(code) < 4 {
+		return invalid(code, len(code))
+	}
+	inst, err := arm64asm.Decode(code[:4])
+	if err != nil {
+		return Inst{Text: fmt.Sprintf(".inst 0x%08x", binary.LittleEndian.Uint32(code)), Size: 4}
+	}
+	text := arm64asm.GNUSyntax(inst)
+	for _, arg := range inst.Args {
+		rel, ok := arg.(arm64asm.PCRel)
+		if !ok {
+			continue
+		}
+		from := pc
+		if inst.Op == arm64asm.ADRP {
+			from &^= 0xfff
+		}
+		to := from + uint64(int64(rel))
+		text = strings.Replace(text, rel.String(), fmt.Sprintf("%#x", to), 1) + symbolic(to, names)
+	}
+	return Inst{Text: text, Size: 4, Valid: true}
+}
+
+// The first two bits of an instruction give its size [Principles of Operation,
+// 5: Instruction Length].
+func decodeS390X(code []byte, pc uint64, names func(uint64) (string, uint64)) Inst {
+	size := 6
+	switch code[0] >> 6 {
+	case 0:
+		size = 2
+	case 1, 2:
+		size = 4
+	}
+	if len(code) < size {
+		return invalid(code, len(code))
+	}
+	inst, err := s390xasm.Decode(code[:size])
+	if err != nil || inst.Len != size {
+		return invalid(code, size)
+	}
+	text := strings.TrimSpace(s390xasm.GNUSyntax(inst, pc))
+	if strings.HasPrefix(text, ".long") { // s390xasm calls some zeros that
+		return invalid(code, size)
+	}
+	for _, arg := range inst.Args {
+		switch arg := arg.(type) {
+		case s390xasm.RegIm12:
+			text += symbolic(pc+2*uint64(int64(int16(uint16(arg)<<4)>>4)), names)
+		case s390xasm.RegIm16:
+			text += symbolic(pc+2*uint64(int64(int16(uint16(arg)))), names)
+		case s390xasm.RegIm24:
+			text += symbolic(pc+2*uint64(int64(int32(uint32(arg)<<8)>>8)), names)
+		case s390xasm.RegIm32:
+			text += symbolic(pc+2*uint64(int64(int32(uint32(arg)))), names)
+		}
+	}
+	return Inst{Text: text, Size: size, Valid: true}
+}
+
+// symbolic is " <main+4>" for an address with a name, "" for one without.
+func symbolic(addr uint64, names func(uint64) (string, uint64)) string {
+	name, start := names(addr)
+	switch {
+	case name == "":
+		return ""
+	case addr == start:
+		return " <" + name + ">"
+	}
+	return fmt.Sprintf(" <%s+%d>", name, addr-start)
+}
+
+func comment(mark string, addr uint64, names func(uint64) (string, uint64)) string {
+	return fmt.Sprintf("  %s %#x%s", mark, addr, symbolic(addr, names))
+}
