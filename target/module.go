@@ -1,0 +1,315 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/symbol"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// Match says how a module's file was recognised.
+type Match string
+
+// How a module's file was recognised, best first.
+const (
+	MatchBuildID  Match = "build-id" // its build-id is the one in memory
+	MatchPath     Match = "path"     // no build-ids to compare; name and program headers agree
+	MatchMemory   Match = "memory"   // no file; the image in memory is used
+	MatchMismatch Match = "mismatch" // no file; those of this name are of another build
+	MatchMissing  Match = "missing"  // no file
+)
+
+// Module is an ELF image that the process had mapped. What is marked as loaded
+// is valid after the first use of the module by the target, or [Target.Load].
+type Module struct {
+	// Path is the name of the file in the process; "[vdso]" for the vDSO.
+	Path string
+	// Lo and Hi bound the addresses of the image.
+	Lo, Hi uint64
+	// Bias is what is added to link-time addresses.
+	Bias uint64
+	// Main is set for the program itself.
+	Main bool
+
+	// File is the file that is used, "" if none. Loaded.
+	File string
+	// DebugFile is a separate file with symbols, "" if none. Loaded.
+	DebugFile string
+	// BuildID is in lower-case hexadecimal, "" if unknown. Loaded.
+	BuildID string
+	// Match is how File was recognised. Loaded.
+	Match Match
+	// Problems are what is wrong with the module. Loaded.
+	Problems []error
+
+	// Where a module is not known from mappings, these addresses, or 0, tell
+	// whether a file fits and where it is.
+	entryAt   uint64 // of the entry point
+	dynamicAt uint64 // of the dynamic section
+
+	memory *elfx.File // the image as far as it is in the core; may be nil
+	image  *elfx.File // what tables are read from; loaded, may be nil
+	debug  *elfx.File // loaded, may be nil
+	unwind unwind.Module
+
+	target *Target
+	once   sync.Once
+	names  func() *symbol.Object
+	open   []func() // release files
+}
+
+var errNoFileBytes = errors.New("not in a file at hand")
+
+// Load looks for the module's file, unless that has been done.
+func (t *Target) Load(m *Module) { m.load() }
+
+func (m *Module) load() { m.once.Do(m.find) }
+
+func (m *Module) find() {
+	m.names = sync.OnceValue(m.openSymbols)
+	if m.memory != nil {
+		m.BuildID = m.memory.BuildID()
+	}
+	m.findFile()
+	if m.image != nil && m.BuildID == "" {
+		m.BuildID = m.image.BuildID()
+	}
+	if m.image != nil {
+		m.place()
+		m.findTables()
+	}
+}
+
+// place sets the bounds of a module that is not known from mappings.
+func (m *Module) place() {
+	if m.entryAt == 0 && m.dynamicAt == 0 {
+		return
+	}
+	if m.entryAt != 0 {
+		m.Bias = m.entryAt - m.image.Entry
+	}
+	lo, hi := m.image.Span()
+	m.Lo, m.Hi = pageDown(lo+m.Bias), pageUp(hi+m.Bias)
+}
+
+// findFile takes the first candidate that is the right one.
+func (m *Module) findFile() {
+	m.Match = MatchMissing
+	if m.isVDSO() {
+		m.image, m.Match = m.memory, MatchMemory
+		return
+	}
+	var others []string
+	for name := range m.target.files.candidates(m) {
+		f, release, err := openELF(name)
+		if err != nil {
+			continue
+		}
+		match, err := m.compare(f)
+		switch {
+		case err != nil:
+			others = append(others, fmt.Sprintf("%s (%v)", name, err))
+			release()
+			continue
+		case f.At(f.Entry) == nil && f.Prog(elfx.ProgLoad) != nil && emptyCode(f):
+			m.addDebug(f, name)
+		case m.image == nil:
+			m.image, m.File, m.Match = f, name, match
+		case m.debug == nil && f.Section(".symtab") != nil:
+			m.addDebug(f, name)
+		default:
+			release()
+			continue
+		}
+		m.open = append(m.open, release)
+		if m.image != nil && (m.debug != nil || m.image.Section(".symtab") != nil) {
+			break
+		}
+	}
+	if m.image != nil {
+		return
+	}
+	if len(others) > 0 {
+		m.Match = MatchMismatch
+		m.problem("%s: not used: %s", m.Path, others[0])
+	}
+	if m.memory != nil && m.memoryHasTables() {
+		m.image = m.memory
+		if m.Match == MatchMissing {
+			m.Match = MatchMemory
+		}
+	}
+}
+
+func (m *Module) addDebug(f *elfx.File, name string) {
+	if m.debug == nil {
+		m.debug, m.DebugFile = f, name
+	}
+}
+
+// emptyCode reports whether f is a file of debug information only, whose code
+// was left out.
+func emptyCode(f *elfx.File) bool {
+	s := f.Section(".text")
+	return s != nil && s.Type == elfx.SectNobits
+}
+
+// openELF maps an ELF file.
+func openELF(name string) (*elfx.File, func(), error) {
+	data, release, err := elfx.MapFile(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := elfx.Parse(data)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return f, release, nil
+}
+
+// compare tells whether f is the file that the module was loaded from.
+func (m *Module) compare(f *elfx.File) (Match, error) {
+	a := m.target.img.Arch
+	if f.Machine != a.Machine || f.BigEndian != a.BigEndian {
+		return "", errors.New("it is for another machine")
+	}
+	id := f.BuildID()
+	switch {
+	case m.BuildID != "" && id == m.BuildID:
+		return MatchBuildID, nil
+	case m.BuildID != "":
+		return "", fmt.Errorf("its build-id is %s, in memory it is %s", orNone(id), m.BuildID)
+	case m.memory != nil && !m.idMayBeMissing(id):
+		return "", fmt.Errorf("its build-id is %s, in memory there is none", id)
+	}
+	if err := m.compareShape(f); err != nil {
+		return "", err
+	}
+	return MatchPath, nil
+}
+
+// idMayBeMissing reports whether a file with build-id id may be the one in
+// memory although that shows none: its note may lie in memory not dumped.
+func (m *Module) idMayBeMissing(id string) bool {
+	if id == "" {
+		return true
+	}
+	for i := range m.memory.Progs {
+		p := &m.memory.Progs[i]
+		if p.Type == elfx.ProgNote && uint64(len(m.memory.SegmentData(p))) < p.Filesz {
+			return true
+		}
+	}
+	return false
+}
+
+// compareShape compares what is known of the image: its program headers, the
+// addresses of its parts, or else the size of the mappings.
+func (m *Module) compareShape(f *elfx.File) error {
+	switch {
+	case m.memory != nil:
+		if !slices.Equal(f.Progs, m.memory.Progs) {
+			return errors.New("its program headers differ from those in memory")
+		}
+	case m.entryAt != 0:
+		bias := m.entryAt - f.Entry
+		phdr, _ := m.target.img.Auxv.Get(core.ATPhdr)
+		phnum, _ := m.target.img.Auxv.Get(core.ATPhnum)
+		if bias%minPage != 0 || phnum != uint64(len(f.Progs)) || phdr-bias != f.PhdrAddr() {
+			return errors.New("its entry point and program headers do not fit the auxiliary vector")
+		}
+	case m.dynamicAt != 0:
+		if p := f.Prog(elfx.ProgDynamic); p == nil || p.Vaddr+m.Bias != m.dynamicAt {
+			return errors.New("its dynamic section is at another address")
+		}
+	default:
+		lo, hi := f.Span()
+		if size := pageUp(hi) - pageDown(lo); m.Hi-m.Lo > size {
+			return fmt.Errorf("it spans %#x bytes, the mappings %#x", size, m.Hi-m.Lo)
+		}
+	}
+	return nil
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "missing"
+	}
+	return s
+}
+
+// memoryHasTables reports whether the image in memory is more than its
+// headers.
+func (m *Module) memoryHasTables() bool {
+	for _, typ := range []uint32{elfx.ProgGNUSFrame, elfx.ProgGNUEHFrame} {
+		if p := m.memory.Prog(typ); p != nil && len(m.inMemory(p)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// maxTable bounds an unwind table that is read from the process's memory.
+const maxTable = 256 << 20
+
+// inMemory returns the bytes of a segment as far as they are in the image.
+func (m *Module) inMemory(p *elfx.Prog) []byte {
+	data, _ := memreader.ReadFull(m.target.img.Mem, p.Vaddr+m.Bias, int(min(p.Filesz, maxTable)))
+	return data
+}
+
+// fileBytes returns the file's bytes of the segment that addr is in.
+func (m *Module) fileBytes(addr uint64) ([]byte, uint64) {
+	if m.image == nil || m.image == m.memory {
+		return nil, 0
+	}
+	vaddr := addr - m.Bias
+	for i := range m.image.Progs {
+		p := &m.image.Progs[i]
+		if p.Type != elfx.ProgLoad {
+			continue
+		}
+		if data := m.image.SegmentData(p); vaddr-p.Vaddr < uint64(len(data)) {
+			return data, p.Vaddr + m.Bias
+		}
+	}
+	return nil, 0
+}
+
+// symbols returns the names of the module; nil if it has no image.
+func (m *Module) symbols() *symbol.Object { return m.names() }
+
+func (m *Module) openSymbols() *symbol.Object {
+	switch {
+	case m.image == nil:
+		return nil
+	case m.debug == nil:
+		return symbol.New(m.image)
+	}
+	return symbol.New(m.image, m.debug)
+}
+
+// Name returns the last element of the module's path.
+func (m *Module) Name() string { return path.Base(m.Path) }
+
+func (m *Module) isVDSO() bool { return m.Path == vdsoName }
+
+func (m *Module) problem(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	m.Problems = append(m.Problems, err)
+	m.target.problem("%w", err)
+}
+
+func (m *Module) close() {
+	for _, release := range m.open {
+		release()
+	}
+}

@@ -1,0 +1,101 @@
+package target
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// layOut makes the map of the address space by which unwinders find modules:
+// every mapping, cut where modules begin and end.
+func (t *Target) layOut() []unwind.Place {
+	var places []unwind.Place
+	for i := range t.img.Mappings {
+		m := &t.img.Mappings[i]
+		for lo := m.Lo; lo < m.Hi; {
+			hi, mod := m.Hi, t.moduleAt(lo)
+			if mod != nil {
+				hi = min(hi, mod.Hi)
+			} else if next := t.moduleAfter(lo); next != nil {
+				hi = min(hi, next.Lo)
+			}
+			p := unwind.Place{Lo: lo, Hi: hi, Executable: m.Exec}
+			if mod != nil {
+				p.Module = &mod.unwind
+			}
+			places = append(places, p)
+			lo = hi
+		}
+	}
+	slices.SortFunc(places, func(a, b unwind.Place) int { return cmp.Compare(a.Lo, b.Lo) })
+	return places
+}
+
+// place implements unwind.Unwinder.Find. The module it returns is loaded.
+func (t *Target) place(addr uint64) unwind.Place {
+	i, exact := slices.BinarySearchFunc(t.places, addr, func(p unwind.Place, a uint64) int { return cmp.Compare(p.Lo, a) })
+	if !exact {
+		i--
+	}
+	if i < 0 || addr >= t.places[i].Hi {
+		return unwind.Place{}
+	}
+	if t.places[i].Module != nil {
+		t.moduleAt(addr).load()
+	}
+	return t.places[i]
+}
+
+// moduleAt returns the module that contains addr, or nil.
+func (t *Target) moduleAt(addr uint64) *Module {
+	if i := t.searchModules(addr); i >= 0 && addr < t.modules[i].Hi {
+		return t.modules[i]
+	}
+	return nil
+}
+
+// moduleAfter returns the first module that begins above addr, or nil.
+func (t *Target) moduleAfter(addr uint64) *Module {
+	if i := t.searchModules(addr) + 1; i < len(t.modules) {
+		return t.modules[i]
+	}
+	return nil
+}
+
+// searchModules returns the index of the last module that begins at or below
+// addr, or -1.
+func (t *Target) searchModules(addr uint64) int {
+	i, exact := slices.BinarySearchFunc(t.modules, addr, func(m *Module, a uint64) int { return cmp.Compare(m.Lo, a) })
+	if exact {
+		return i
+	}
+	return i - 1
+}
+
+// moduleMemory reads the files of modules at the addresses where they are
+// mapped.
+type moduleMemory Target
+
+// ReadMem implements memreader.Reader.
+func (t *moduleMemory) ReadMem(p []byte, addr uint64) (int, error) {
+	n := 0
+	for n < len(p) {
+		mem, base := t.View(addr + uint64(n))
+		if mem == nil {
+			return n, errNoFileBytes
+		}
+		n += copy(p[n:], mem[addr+uint64(n)-base:])
+	}
+	return n, nil
+}
+
+// View implements memreader.Viewer.
+func (t *moduleMemory) View(addr uint64) ([]byte, uint64) {
+	m := (*Target)(t).moduleAt(addr)
+	if m == nil {
+		return nil, 0
+	}
+	m.load()
+	return m.fileBytes(addr)
+}

@@ -1,0 +1,318 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/symbol"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// Schema names the version of the report. docs/report.md describes it.
+const Schema = "sfcore.report/1"
+
+// Report is everything that sfcore has to say about a process. It is the JSON
+// document of the command line and the reply of the plugin. Fields that are
+// unknown are left out.
+type Report struct {
+	Schema   string         `json:"schema"`
+	Source   Source         `json:"source"`
+	Process  Process        `json:"process"`
+	Threads  []ThreadReport `json:"threads"`
+	Modules  []ModuleReport `json:"modules"`
+	Problems []string       `json:"problems"`
+}
+
+// Addr is an address or an offset. In JSON it is a string, "0x" and lower-case
+// hexadecimal digits.
+type Addr uint64
+
+// MarshalText implements encoding.TextMarshaler.
+func (a Addr) MarshalText() ([]byte, error) { return a.AppendText(nil) }
+
+// AppendText implements encoding.TextAppender.
+func (a Addr) AppendText(b []byte) ([]byte, error) {
+	return strconv.AppendUint(append(b, "0x"...), uint64(a), 16), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (a *Addr) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseUint(string(text), 0, 64)
+	*a = Addr(v)
+	return err
+}
+
+// Source says where the process was read from.
+type Source struct {
+	Kind string `json:"kind"` // "core" or "live"
+	Path string `json:"path,omitempty"`
+	PID  int    `json:"pid,omitempty"`
+	// Missing is how many bytes of a core file that is cut off are missing.
+	Missing uint64 `json:"missing,omitempty"`
+}
+
+// Process describes the process as a whole.
+type Process struct {
+	PID        int     `json:"pid,omitempty"`
+	Arch       string  `json:"arch"`
+	ByteOrder  string  `json:"byteOrder"` // "little" or "big"
+	Command    string  `json:"command,omitempty"`
+	Executable string  `json:"executable,omitempty"`
+	Signal     *Signal `json:"signal,omitempty"`
+}
+
+// Signal is what stopped the process.
+type Signal struct {
+	Number    int    `json:"number"`
+	Name      string `json:"name"`
+	Code      int    `json:"code"`
+	CodeName  string `json:"codeName,omitempty"`
+	Address   *Addr  `json:"address,omitempty"`
+	SenderPID int    `json:"senderPid,omitempty"`
+	SenderUID *int   `json:"senderUid,omitempty"`
+	Thread    int    `json:"thread,omitempty"`
+	// Meaning says in a sentence what happened.
+	Meaning string `json:"meaning,omitempty"`
+}
+
+// ThreadReport is a thread and its stack.
+type ThreadReport struct {
+	TID     int           `json:"tid"`
+	Name    string        `json:"name,omitempty"`
+	Crashed bool          `json:"crashed,omitempty"`
+	Frames  []FrameReport `json:"frames"`
+	Stop    StopReport    `json:"stop"`
+}
+
+// FrameReport is a frame. Inlined ones precede the physical frame they belong
+// to and repeat its addresses.
+type FrameReport struct {
+	Index  int    `json:"index"`
+	PC     Addr   `json:"pc"`
+	SP     *Addr  `json:"sp,omitempty"`
+	CFA    *Addr  `json:"cfa,omitempty"`
+	Method string `json:"method"`
+	Trust  string `json:"trust"`
+	// Exact is set where PC is the instruction being executed, unset where it
+	// is a return address.
+	Exact          bool   `json:"exact,omitempty"`
+	Module         string `json:"module,omitempty"` // build-id, or path where there is none
+	ModuleOffset   *Addr  `json:"moduleOffset,omitempty"`
+	Function       string `json:"function,omitempty"` // demangled
+	LinkageName    string `json:"linkageName,omitempty"`
+	FunctionOffset *Addr  `json:"functionOffset,omitempty"`
+	File           string `json:"file,omitempty"`
+	Line           int    `json:"line,omitempty"`
+	Inlined        bool   `json:"inlined,omitempty"`
+	SignalFrame    bool   `json:"signalFrame,omitempty"`
+	// Rule is how the caller was found: the CFA, RA and FP rules.
+	Rule string `json:"rule,omitempty"`
+	// Skipped says why better methods did not find the caller.
+	Skipped string `json:"skipped,omitempty"`
+
+	// ModuleName is the last element of the module's path, for display.
+	ModuleName string `json:"-"`
+}
+
+// StopReport is why a stack ends.
+type StopReport struct {
+	Reason string `json:"reason"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Head returns the report without threads, modules and problems.
+func (t *Target) Head() Report {
+	img := t.img
+	r := Report{
+		Schema:  Schema,
+		Source:  Source{Kind: "core", Path: img.Path},
+		Process: Process{PID: img.PID, Arch: img.Arch.Name, ByteOrder: "little", Command: img.Command, Executable: img.Executable},
+	}
+	if img.Arch.BigEndian {
+		r.Process.ByteOrder = "big"
+	}
+	if img.Truncated != nil {
+		r.Source.Missing = img.Truncated.Missing
+	}
+	r.Process.Signal = t.reportSignal(img.Signal)
+	return r
+}
+
+func (t *Target) reportSignal(s *core.Signal) *Signal {
+	if s == nil {
+		return nil
+	}
+	r := &Signal{Number: s.Number, Name: s.Name, Code: s.Code, CodeName: s.CodeName, Thread: s.Thread, Meaning: t.Meaning(s)}
+	if s.HasAddress {
+		r.Address = addr(s.Address)
+	}
+	if s.HasSender {
+		r.SenderPID, r.SenderUID = s.SenderPID, &s.SenderUID
+	}
+	return r
+}
+
+// Report walks the given threads and returns the whole report.
+func (t *Target) Report(ctx context.Context, threads []*core.Thread) (*Report, error) {
+	r := t.Head()
+	for s := range t.Stacks(ctx, threads) {
+		r.Threads = append(r.Threads, t.ReportStack(s))
+	}
+	r.Modules = t.ReportModules()
+	r.Problems = t.ReportProblems()
+	return &r, ctx.Err()
+}
+
+// ReportProblems returns the problems as sentences; never nil.
+func (t *Target) ReportProblems() []string {
+	problems := []string{}
+	for _, err := range t.Problems() {
+		problems = append(problems, err.Error())
+	}
+	return problems
+}
+
+// ReportStack names the frames of a stack.
+func (t *Target) ReportStack(s *Stack) ThreadReport {
+	r := ThreadReport{
+		TID: s.Thread.ID, Name: s.Thread.Name, Crashed: s.Thread.Crashed,
+		Frames: make([]FrameReport, 0, len(s.Frames)),
+		Stop:   StopReport{Reason: s.Stop.Reason.String(), Detail: t.stopDetail(s)},
+	}
+	var names []symbol.Location
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		base := t.reportFrame(f)
+		names = t.Locate(f.LookupPC(), names[:0])
+		if len(names) == 0 {
+			names = append(names, symbol.Location{})
+		}
+		for j := range names {
+			fr := base
+			fr.Index = len(r.Frames)
+			fr.name(&names[j], f)
+			fr.Inlined = j < len(names)-1
+			r.Frames = append(r.Frames, fr)
+		}
+	}
+	return r
+}
+
+// stopDetail explains the end of a stack: that the file of the last frame's
+// module is missing comes before what followed from that.
+func (t *Target) stopDetail(s *Stack) string {
+	var detail string
+	if s.Stop.Detail != nil {
+		detail = s.Stop.Detail.Error()
+	}
+	if len(s.Frames) == 0 || s.Stop.Complete() {
+		return detail
+	}
+	m := t.moduleAt(s.Frames[len(s.Frames)-1].LookupPC())
+	if m == nil || m.Match != MatchMissing && m.Match != MatchMismatch {
+		return detail
+	}
+	return fmt.Sprintf("the file of %s (build-id %s) was not found; %s", m.Path, orNone(m.BuildID), detail)
+}
+
+func (t *Target) reportFrame(f *unwind.Frame) FrameReport {
+	r := FrameReport{
+		PC: Addr(f.PC), Method: f.Method.String(), Trust: f.Trust.String(),
+		Exact: f.Exact, SignalFrame: f.Signal,
+	}
+	if sp, ok := f.Regs.Get(t.img.Arch.SP); ok {
+		r.SP = addr(sp)
+	}
+	if f.CFA != 0 {
+		r.CFA, r.Rule = addr(f.CFA), f.Row.Format(t.img.Arch)
+	}
+	if f.Skipped != nil {
+		r.Skipped = f.Skipped.Error()
+	}
+	if m := t.moduleAt(f.LookupPC()); m != nil {
+		m.load()
+		r.Module, r.ModuleName, r.ModuleOffset = m.ID(), m.Name(), addr(f.PC-m.Bias)
+	}
+	return r
+}
+
+// name fills in what is known of the code at the frame.
+func (r *FrameReport) name(l *symbol.Location, f *unwind.Frame) {
+	if l.Func == "" {
+		return
+	}
+	r.Function = symbol.Demangle(l.Func)
+	if r.Function != l.Func {
+		r.LinkageName = l.Func
+	}
+	r.FunctionOffset = addr(l.Offset + f.PC - f.LookupPC())
+	r.File, r.Line = l.File, l.Line
+}
+
+func addr(v uint64) *Addr {
+	a := Addr(v)
+	return &a
+}
+
+// ModuleReport is a module and what was found for it.
+type ModuleReport struct {
+	Path     string        `json:"path"`
+	File     string        `json:"file,omitempty"`
+	Debug    string        `json:"debugFile,omitempty"`
+	BuildID  string        `json:"buildId,omitempty"`
+	Base     Addr          `json:"base"`
+	End      Addr          `json:"end"`
+	Bias     Addr          `json:"loadBias"`
+	Match    string        `json:"match"`
+	SFrame   *SFrameReport `json:"sframe,omitempty"`
+	CFI      bool          `json:"cfi"`
+	Symbols  string        `json:"symbols"`
+	Problems []string      `json:"problems,omitempty"`
+}
+
+// SFrameReport describes a module's .sframe.
+type SFrameReport struct {
+	Version   int      `json:"version"`
+	Flags     []string `json:"flags"`
+	Functions uint64   `json:"functions"`
+	Tables    int      `json:"tables,omitempty"` // where there are several
+	Problem   string   `json:"problem,omitempty"`
+}
+
+// ID is what identifies the module in reports: its build-id, or its path.
+func (m *Module) ID() string {
+	if m.BuildID != "" {
+		return m.BuildID
+	}
+	return m.Path
+}
+
+// ReportModules returns all modules, loading those that were not yet.
+func (t *Target) ReportModules() []ModuleReport {
+	modules := []ModuleReport{}
+	for _, m := range t.modules {
+		modules = append(modules, m.report())
+	}
+	return modules
+}
+
+func (m *Module) report() ModuleReport {
+	m.load()
+	r := ModuleReport{
+		Path: m.Path, File: m.File, Debug: m.DebugFile, BuildID: m.BuildID,
+		Base: Addr(m.Lo), End: Addr(m.Hi), Bias: Addr(m.Bias), Match: string(m.Match),
+		CFI: len(m.unwind.CFI) > 0, Symbols: "none",
+	}
+	if o := m.symbols(); o != nil {
+		r.Symbols = o.Source()
+	}
+	if s := m.unwind.SFrame; s != nil {
+		r.SFrame = reportSFrame(s)
+	}
+	for _, err := range m.Problems {
+		r.Problems = append(r.Problems, err.Error())
+	}
+	return r
+}

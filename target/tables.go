@@ -1,0 +1,142 @@
+package target
+
+import (
+	"github.com/sfcore/sfcore/cfi"
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/sframe"
+)
+
+// findTables opens the unwind tables of the module's image, by section or,
+// where there are no section headers, by program header.
+func (m *Module) findTables() {
+	if m.Main {
+		m.unwind.Entry = m.image.Entry + m.Bias
+	}
+	if data, addr := m.table(".sframe", elfx.ProgGNUSFrame); len(data) > 0 {
+		s, err := sframe.Parse(data, addr, sframe.Options{Machine: m.image.Machine})
+		if err != nil {
+			m.problem("%s: .sframe: %w", m.Path, err)
+		} else {
+			m.unwind.SFrame = s
+		}
+	}
+	m.findEHFrame()
+	m.findDebugFrame()
+}
+
+// table returns the contents of a section, or of the segment of a type that
+// stands for it, and its address in the process.
+func (m *Module) table(section string, prog uint32) ([]byte, uint64) {
+	f := m.image
+	if s := f.Section(section); s != nil {
+		data, err := f.SectionData(s)
+		if err != nil {
+			m.problem("%s: %w", m.Path, err)
+		}
+		return data, s.Addr + m.Bias
+	}
+	p := f.Prog(prog)
+	switch {
+	case prog == 0 || p == nil:
+		return nil, 0
+	case f == m.memory:
+		return m.inMemory(p), p.Vaddr + m.Bias
+	}
+	return f.SegmentData(p), p.Vaddr + m.Bias
+}
+
+func (m *Module) findEHFrame() {
+	hdr, hdrAddr := m.table(".eh_frame_hdr", elfx.ProgGNUEHFrame)
+	data, addr := m.table(".eh_frame", 0)
+	if data == nil && len(hdr) > 0 {
+		at, err := cfi.FrameAddr(m.target.img.Arch, hdr, hdrAddr)
+		if err != nil {
+			m.problem("%s: .eh_frame_hdr: %w", m.Path, err)
+			return
+		}
+		addr = at
+		data = m.image.At(at - m.Bias)
+	}
+	if len(data) == 0 {
+		return
+	}
+	s, err := cfi.ParseEHFrame(m.target.img.Arch, data, addr, hdr, hdrAddr, m.bases())
+	if err != nil {
+		m.problem("%s: .eh_frame: %w", m.Path, err)
+		return
+	}
+	m.unwind.CFI = append(m.unwind.CFI, s)
+}
+
+// bases are what text- and data-relative pointers in .eh_frame are relative to:
+// the code and the global offset table.
+func (m *Module) bases() cfi.Bases {
+	var b cfi.Bases
+	if s := m.image.Section(".text"); s != nil {
+		b.Text = s.Addr + m.Bias
+	}
+	if s := m.image.Section(".got"); s != nil {
+		b.Data = s.Addr + m.Bias
+	}
+	return b
+}
+
+func (m *Module) findDebugFrame() {
+	for _, f := range []*elfx.File{m.image, m.debug} {
+		if f == nil {
+			continue
+		}
+		s := f.Section(".debug_frame")
+		if s == nil {
+			continue
+		}
+		data, err := f.SectionData(s)
+		if err != nil {
+			m.problem("%s: %w", m.Path, err)
+		}
+		if len(data) == 0 {
+			continue
+		}
+		section, err := cfi.ParseDebugFrame(m.target.img.Arch, data, m.Bias)
+		if err != nil {
+			m.problem("%s: .debug_frame: %w", m.Path, err)
+			continue
+		}
+		m.unwind.CFI = append(m.unwind.CFI, section)
+		return
+	}
+}
+
+func flagNames(f sframe.Flags) []string {
+	names := []string{}
+	for _, n := range []struct {
+		flag sframe.Flags
+		name string
+	}{{sframe.FDESorted, "sorted"}, {sframe.FramePointer, "frame-pointer"}, {sframe.FuncStartPCRel, "pcrel"}} {
+		if f&n.flag != 0 {
+			names = append(names, n.name)
+		}
+	}
+	return names
+}
+
+func reportSFrame(s *sframe.Section) *SFrameReport {
+	var r SFrameReport
+	tables := 0
+	for t, err := range s.Tables() {
+		if err != nil {
+			if r.Problem == "" {
+				r.Problem = err.Error()
+			}
+			continue
+		}
+		if tables++; tables == 1 {
+			r.Version, r.Flags = int(t.Version), flagNames(t.Flags)
+		}
+		r.Functions += uint64(t.NumFDEs)
+	}
+	if tables > 1 {
+		r.Tables = tables
+	}
+	return &r
+}

@@ -1,0 +1,101 @@
+// Package target joins a stopped process with the files it was made of: it
+// finds each module's file, walks stacks with the unwind tables found there,
+// and names addresses. It is the session behind every front end: the command
+// line, the debug adapter and the plugin render what its methods return.
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// Options say where a target's files are looked for and how it is walked. The
+// zero value looks at recorded paths and uses every method.
+type Options struct {
+	// Exe is the file of the main program, "" to search for it.
+	Exe string
+	// Sysroot is the directory that recorded paths are taken to be below.
+	Sysroot string
+	// Paths are files, and directories with files, to match with modules by
+	// build-id, then by name and program headers.
+	Paths []string
+	// Steppers makes the methods of a new unwinder; nil for unwind.Default.
+	Steppers func() []unwind.Stepper
+	// MaxFrames bounds a stack; 0 for unwind.DefaultMaxFrames.
+	MaxFrames int
+	// MaxTime bounds the walk of a stack; 0 for no bound.
+	MaxTime time.Duration
+}
+
+// OpenFunc opens a process. Front ends are given one instead of calling
+// package core, so that they work with any source of images.
+type OpenFunc func(ctx context.Context, opts Options) (*Target, error)
+
+// Target is a stopped process with its modules. It is safe for concurrent use.
+type Target struct {
+	img     *core.Image
+	opts    Options
+	mem     *memreader.Layers
+	modules []*Module // ascending by address
+	places  []unwind.Place
+	files   *fileSearch
+
+	workers sync.Pool // of *unwind.Unwinder
+
+	mu       sync.Mutex
+	problems []error
+}
+
+// ErrNoThread is returned for a thread id that the process does not have.
+var ErrNoThread = errors.New("no such thread")
+
+// New makes a target of an image, which it then owns.
+func New(img *core.Image, opts Options) *Target {
+	t := &Target{img: img, opts: opts}
+	t.files = newFileSearch(&t.opts, img.Path)
+	t.modules = t.findModules()
+	t.places = t.layOut()
+	t.mem = &memreader.Layers{Top: img.Mem, Under: (*moduleMemory)(t)}
+	t.workers.New = func() any { return t.newUnwinder() }
+	return t
+}
+
+// Image returns the process image. It must not be modified.
+func (t *Target) Image() *core.Image { return t.img }
+
+// Memory reads the process: the image's bytes, and those of the files it had
+// mapped where the image has none.
+func (t *Target) Memory() memreader.Reader { return t.mem }
+
+// Modules returns the modules in ascending order of address.
+func (t *Target) Modules() []*Module { return t.modules }
+
+// Problems returns what is wrong with the image and, as far as they were
+// looked at, its modules.
+func (t *Target) Problems() []error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Concat(t.img.Problems, t.problems)
+}
+
+func (t *Target) problem(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.problems = append(t.problems, fmt.Errorf(format, args...))
+}
+
+// Close releases the image and all files.
+func (t *Target) Close() error {
+	for _, m := range t.modules {
+		m.close()
+	}
+	return t.img.Close()
+}
