@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/target"
+	"github.com/spf13/cobra"
+)
+
+type btCommand struct {
+	openFlags
+	format  string
+	color   string
+	threads []int
+	verbose bool
+}
+
+func newBtCommand() *cobra.Command {
+	c := &btCommand{}
+	cmd := &cobra.Command{
+		Use:   "bt [flags] CORE [EXE]",
+		Short: "Print the stacks of all threads",
+		Long: `bt prints the stack of every thread of a core file, the crashed thread's first.
+
+CORE may be compressed (.zst, .gz, .lz4, .xz), or - for standard input. Programs
+and libraries are looked for below --path, below --sysroot, next to the core and
+at the path recorded in it, and used only if their build-id is the one in memory.
+
+Each line has the frame's number, its pc, how it was found, and its name:
+
+  registers      the thread's own registers
+  sframe, cfi    a row of .sframe; .eh_frame or .debug_frame
+  frame-pointer  the frame-pointer convention
+  signal, entry  the context saved for a signal; a call to a bad address
+
+A ~ marks frames found by a convention whose every check passed, a ? those that
+may not exist, and all above them. The last line of a stack says why it ends.`,
+		Example: `  sfcore bt core.1234
+  sfcore bt --path ./build core.zst ./build/server
+  zcat core.gz | sfcore bt --format json - | jq .threads[0]`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+		RunE:              c.run,
+	}
+	c.register(cmd)
+	f := cmd.Flags()
+	f.StringVar(&c.format, "format", "text", "text, json (one document) or jsonl (one line per thread)")
+	f.StringVar(&c.color, "color", "auto", "auto, always or never")
+	f.IntSliceVar(&c.threads, "thread", nil, "print only thread `TID` (repeatable)")
+	f.BoolVarP(&c.verbose, "verbose", "v", false, "say for every frame how its caller was found, and why not better")
+	for name, values := range map[string][]string{"format": {"text", "json", "jsonl"}, "color": {"auto", "always", "never"}} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return cmd
+}
+
+func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
+	if !slices.Contains([]string{"text", "json", "jsonl"}, c.format) {
+		return fmt.Errorf("--format: %q is none of text, json and jsonl", c.format)
+	}
+	paint, err := newPainter(c.color, cmd.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	t, err := c.open(cmd.Context(), args)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	threads, err := c.selected(t)
+	if err != nil {
+		return err
+	}
+
+	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
+	w := newReportWriter(c.format, out, paint, c.verbose)
+	head := t.Head()
+	w.head(&head)
+	complete := len(threads) > 0 && t.Image().Truncated == nil
+	for s := range t.Stacks(cmd.Context(), threads) {
+		complete = complete && s.Complete()
+		r := t.ReportStack(s)
+		if !c.verbose {
+			hideWorkings(&r)
+		}
+		w.thread(&r)
+	}
+	w.tail(t)
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	sayProblems(cmd.ErrOrStderr(), t)
+	if !complete || cmd.Context().Err() != nil {
+		return incompleteError{}
+	}
+	return nil
+}
+
+// selected returns the threads to print.
+func (c *btCommand) selected(t *target.Target) ([]*core.Thread, error) {
+	all := t.Threads()
+	if len(c.threads) == 0 {
+		return all, nil
+	}
+	var threads []*core.Thread
+	for _, tid := range c.threads {
+		i := slices.IndexFunc(all, func(th *core.Thread) bool { return th.ID == tid })
+		if i < 0 {
+			return nil, fmt.Errorf("--thread %d: %w", tid, target.ErrNoThread)
+		}
+		threads = append(threads, all[i])
+	}
+	return threads, nil
+}
+
+// hideWorkings removes what is shown only on demand.
+func hideWorkings(r *target.ThreadReport) {
+	for i := range r.Frames {
+		r.Frames[i].Rule, r.Frames[i].Skipped = "", ""
+	}
+}
+
+// sayProblems prints problems, which go to standard error.
+func sayProblems(stderr io.Writer, t *target.Target) {
+	for _, p := range t.ReportProblems() {
+		fmt.Fprintf(stderr, "sfcore: %s\n", plain(p))
+	}
+}
+
+// reportWriter writes a report piece by piece.
+type reportWriter interface {
+	head(*target.Report)
+	thread(*target.ThreadReport)
+	tail(*target.Target)
+}
+
+func newReportWriter(format string, out *bufio.Writer, paint painter, verbose bool) reportWriter {
+	switch format {
+	case "json":
+		return &jsonWriter{out: out}
+	case "jsonl":
+		return &jsonLinesWriter{out: out, enc: json.NewEncoder(out)}
+	}
+	return &textWriter{out: out, paint: paint, verbose: verbose}
+}

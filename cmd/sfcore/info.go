@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sfcore/sfcore/target"
+	"github.com/spf13/cobra"
+)
+
+type infoCommand struct {
+	openFlags
+	format string
+}
+
+func newInfoCommand() *cobra.Command {
+	c := &infoCommand{}
+	cmd := &cobra.Command{
+		Use:   "info [flags] CORE [EXE]",
+		Short: "Say why the process stopped and what it was made of",
+		Long: `info prints the signal and what it means, the command, the threads, and every
+module with its build-id, the file found for it and where its unwind tables are.`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: c.run,
+	}
+	c.register(cmd)
+	cmd.Flags().StringVar(&c.format, "format", "text", "text or json")
+	return cmd
+}
+
+func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
+	if c.format != "text" && c.format != "json" {
+		return fmt.Errorf("--format: %q is neither text nor json", c.format)
+	}
+	t, err := c.open(cmd.Context(), args)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	head, modules := t.Head(), t.ReportModules()
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	if c.format == "json" {
+		head.Threads, head.Modules, head.Problems = []target.ThreadReport{}, modules, t.ReportProblems()
+		if err := json.NewEncoder(out).Encode(&head); err != nil {
+			return err
+		}
+	} else {
+		(&textWriter{out: out}).head(&head)
+		fmt.Fprintf(out, "threads: %d\n\n", len(t.Image().Threads))
+		writeModules(out, modules)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	sayProblems(cmd.ErrOrStderr(), t)
+	if t.Image().Truncated != nil || missing(modules) {
+		return incompleteError{}
+	}
+	return nil
+}
+
+// missing reports whether a module has no file.
+func missing(modules []target.ModuleReport) bool {
+	for i := range modules {
+		if m := target.Match(modules[i].Match); m == target.MatchMissing || m == target.MatchMismatch {
+			return true
+		}
+	}
+	return false
+}
+
+func writeModules(out *bufio.Writer, modules []target.ModuleReport) {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "ADDRESS\tMODULE\tMATCH\tUNWIND\tSYMBOLS\tBUILD-ID\tFILE")
+	for i := range modules {
+		m := &modules[i]
+		fmt.Fprintf(w, "%#x\t%s\t%s\t%s\t%s\t%s\t%s\n", uint64(m.Base), plain(m.Path), m.Match,
+			unwindSources(m), m.Symbols, orDash(m.BuildID), orDash(plain(m.File)))
+	}
+	w.Flush()
+}
+
+func unwindSources(m *target.ModuleReport) string {
+	var s []string
+	if m.SFrame != nil {
+		s = append(s, fmt.Sprintf("sframe v%d", m.SFrame.Version))
+	}
+	if m.CFI {
+		s = append(s, "cfi")
+	}
+	return orDash(strings.Join(s, ","))
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

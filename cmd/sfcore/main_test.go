@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/target"
+)
+
+const coresDir = "../../testdata/cores"
+
+// sfcore runs a command line and returns what it printed.
+func sfcore(args ...string) (stdout, stderr string, code int) {
+	var out, errs bytes.Buffer
+	root := newRootCommand()
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	root.SetArgs(args)
+	code = run(context.Background(), root)
+	return out.String(), errs.String(), code
+}
+
+// caseArgs returns the arguments that open a case of testdata/cores.
+func caseArgs(t *testing.T, name string) []string {
+	t.Helper()
+	dir := filepath.Join(coresDir, name)
+	var args []string
+	for _, a := range []struct{ flag, dir string }{{"--path", "exe"}, {"--path", "debug"}, {"--sysroot", "sysroot"}} {
+		if _, err := os.Stat(filepath.Join(dir, a.dir)); err == nil {
+			args = append(args, a.flag, filepath.Join(dir, a.dir))
+		}
+	}
+	return append(args, filepath.Join(dir, "core.zst"))
+}
+
+// The text of every core is what it was when somebody looked at it.
+func TestBtGolden(t *testing.T) {
+	dirs, err := filepath.Glob(filepath.Join(coresDir, "*", "core.zst"))
+	if err != nil || len(dirs) < 40 {
+		t.Fatalf("got %d cores, %v", len(dirs), err)
+	}
+	for _, core := range dirs {
+		dir := filepath.Dir(core)
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			stdout, _, _ := sfcore(append([]string{"bt"}, caseArgs(t, filepath.Base(dir))...)...)
+			testkit.Golden(t, filepath.Join(dir, "bt.golden"), []byte(stdout))
+		})
+	}
+}
+
+// The other forms of output, for one core each.
+func TestOutputGolden(t *testing.T) {
+	for name, args := range map[string][]string{
+		"help":         {"--help"},
+		"bt-help":      {"bt", "--help"},
+		"info-help":    {"info", "--help"},
+		"bt-verbose":   append([]string{"bt", "-v"}, caseArgs(t, "amd64-v1-mixednofp")...),
+		"bt-color":     append([]string{"bt", "--color", "always"}, caseArgs(t, "amd64-v3-null-1")...),
+		"bt-json":      append([]string{"bt", "--format", "json"}, caseArgs(t, "s390x-v3-sig-leaf")...),
+		"bt-jsonl":     append([]string{"bt", "--format", "jsonl"}, caseArgs(t, "amd64-v2-threads")...),
+		"info":         append([]string{"info"}, caseArgs(t, "amd64-v3-libcdyn-1")...),
+		"info-json":    append([]string{"info", "--format", "json"}, caseArgs(t, "aarch64-v3pac-sig-alt")...),
+		"bt-one":       append([]string{"bt", "--thread", "219", "--max-frames", "3"}, caseArgs(t, "aarch64-v3-threads")...),
+		"bt-cfi":       append([]string{"bt", "--unwind", "cfi,fp"}, caseArgs(t, "amd64-v2-fpflag")...),
+		"bt-fp":        append([]string{"bt", "--unwind", "fp"}, caseArgs(t, "amd64-v2-nosframe")...),
+		"bt-no-files":  {"bt", "--sysroot", "testdata", filepath.Join(coresDir, "amd64-v3-libcdyn-1", "core.zst")},
+		"info-no-file": {"info", "--sysroot", "testdata", filepath.Join(coresDir, "amd64-v3-libcdyn-1", "core.zst")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, _, _ := sfcore(args...)
+			testkit.Golden(t, filepath.Join("testdata", name+".golden"), []byte(stdout))
+		})
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	core := filepath.Join(coresDir, "amd64-v3-deep", "core.zst")
+	exe := filepath.Join(coresDir, "amd64-v3-deep", "exe", "deep")
+	dir := t.TempDir()
+	file := func(name, contents string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(contents), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	tests := []struct {
+		name   string
+		args   []string
+		code   int
+		stderr string // in what is said
+	}{
+		{"complete", []string{"bt", core, exe}, exitComplete, ""},
+		{"info", []string{"info", core, exe}, exitComplete, ""},
+		{"limit", []string{"bt", "--max-frames", "5", core, exe}, exitIncomplete, ""},
+		{"no program", []string{"bt", "--sysroot", dir, core}, exitIncomplete, ""},
+		{"no such file", []string{"bt", filepath.Join(dir, "none")}, exitFailed, "no such file"},
+		{"directory", []string{"bt", dir}, exitFailed, "directory"},
+		{"empty", []string{"bt", file("empty", "")}, exitFailed, "empty"},
+		{"text", []string{"bt", file("text", "hello\n")}, exitFailed, "text file"},
+		{"PE", []string{"bt", file("pe", "MZ\x90\x00")}, exitFailed, "Windows"},
+		{"32-bit", []string{"bt", file("elf32", "\x7fELF\x01\x01\x01"+strings.Repeat("\x00", 64))}, exitFailed, "32-bit"},
+		{"executable", []string{"bt", exe}, exitFailed, "executable"},
+		{"bad flag", []string{"bt", "--nonsense", core}, exitFailed, "--nonsense"},
+		{"bad format", []string{"bt", "--format", "xml", core}, exitFailed, "xml"},
+		{"bad color", []string{"bt", "--color", "blue", core}, exitFailed, "blue"},
+		{"bad method", []string{"bt", "--unwind", "magic", core}, exitFailed, "magic"},
+		{"bad thread", []string{"bt", "--thread", "1", core}, exitFailed, "no such thread"},
+		{"no core", []string{"bt"}, exitFailed, "arg"},
+		{"bad command", []string{"unwind"}, exitFailed, "unknown command"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, stderr, code := sfcore(test.args...)
+			if code != test.code {
+				t.Errorf("got exit code %d (%s), want %d", code, stderr, test.code)
+			}
+			if !strings.Contains(stderr, test.stderr) {
+				t.Errorf("got %q on standard error, want %q in it", stderr, test.stderr)
+			}
+			if code == exitFailed && strings.Count(stderr, "\n") != 1 {
+				t.Errorf("got %q on standard error, want one line", stderr)
+			}
+		})
+	}
+}
+
+// Both forms of JSON hold the same, and read back into the same report.
+func TestJSON(t *testing.T) {
+	args := caseArgs(t, "amd64-v3-threads")
+	doc, _, _ := sfcore(append([]string{"bt", "--format", "json"}, args...)...)
+	var want target.Report
+	if err := json.Unmarshal([]byte(doc), &want); err != nil {
+		t.Fatal(err)
+	}
+	lines, _, _ := sfcore(append([]string{"bt", "--format", "jsonl"}, args...)...)
+	var got target.Report
+	for line := range strings.Lines(lines) {
+		var part struct {
+			target.Report
+			Thread *target.ThreadReport `json:"thread"`
+		}
+		part.Report = got
+		part.Report.Threads = nil
+		if err := json.Unmarshal([]byte(line), &part); err != nil {
+			t.Fatal(err)
+		}
+		threads := got.Threads
+		got = part.Report
+		got.Threads = threads
+		if part.Thread != nil {
+			got.Threads = append(got.Threads, *part.Thread)
+		}
+	}
+	a, _ := json.Marshal(want)
+	b, _ := json.Marshal(got)
+	if !bytes.Equal(a, b) {
+		t.Errorf("jsonl differs from json:\n%s\n%s", b, a)
+	}
+	if len(want.Threads) != 10 || want.Schema != target.Schema {
+		t.Errorf("got %d threads, schema %q", len(want.Threads), want.Schema)
+	}
+}
+
+func TestPlain(t *testing.T) {
+	for _, test := range []struct{ in, want string }{
+		{"plain name<int>", "plain name<int>"},
+		{"a\x1b[2Jb", `a\u001b[2Jb`},
+		{"line\nbreak\r", `line\u000abreak\u000d`},
+		{"bad \xff utf-8", `bad \xff utf-8`},
+		{"c1 \u009b", `c1 \u009b`},
+		{"rtl \u202e", `rtl \u202e`},
+		{"é ü 日本", "é ü 日本"},
+	} {
+		if got := plain(test.in); got != test.want {
+			t.Errorf("plain(%q): got %q, want %q", test.in, got, test.want)
+		}
+	}
+}

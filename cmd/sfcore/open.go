@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/unwind"
+	"github.com/spf13/cobra"
+)
+
+// openFlags are the flags of every command that opens a core.
+type openFlags struct {
+	sysroot string
+	paths   []string
+	methods string
+	frames  int
+}
+
+func (o *openFlags) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.sysroot, "sysroot", "", "take recorded paths to be below `DIR`")
+	f.StringArrayVar(&o.paths, "path", nil, "match files below `DIR` by build-id, then by name and shape (repeatable)")
+	f.StringVar(&o.methods, "unwind", "sframe,cfi,fp", "try these methods, in this order")
+	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "stop a stack after `N` frames")
+	for _, dir := range []string{"sysroot", "path"} {
+		_ = cmd.MarkFlagDirname(dir)
+	}
+}
+
+// open opens the core in args[0], with the program in args[1] if it is given.
+func (o *openFlags) open(ctx context.Context, args []string) (*target.Target, error) {
+	steppers, err := parseMethods(o.methods)
+	if err != nil {
+		return nil, err
+	}
+	opts := target.Options{Sysroot: o.sysroot, Paths: o.paths, Steppers: steppers, MaxFrames: o.frames}
+	if len(args) > 1 {
+		opts.Exe = args[1]
+	}
+	progress := newProgress()
+	img, err := core.Open(ctx, args[0], core.Options{Progress: progress.update})
+	progress.clear()
+	if err != nil {
+		return nil, err
+	}
+	return target.New(img, opts), nil
+}
+
+// parseMethods turns "sframe,cfi,fp" into the steppers of unwinders.
+func parseMethods(list string) (func() []unwind.Stepper, error) {
+	names := strings.Split(list, ",")
+	for _, name := range names {
+		if !slices.Contains([]string{"sframe", "cfi", "fp"}, name) {
+			return nil, fmt.Errorf("--unwind: %q is not a method; use sframe, cfi and fp, separated by commas", name)
+		}
+	}
+	return func() []unwind.Stepper {
+		var steppers []unwind.Stepper
+		for _, name := range names {
+			switch name {
+			case "sframe":
+				steppers = append(steppers, unwind.SFrameStepper{})
+				if slices.Contains(names, "fp") {
+					steppers = append(steppers, unwind.FramePointerStepper{Promised: true})
+				}
+			case "cfi":
+				steppers = append(steppers, new(unwind.CFIStepper))
+			case "fp":
+				steppers = append(steppers, unwind.FramePointerStepper{})
+			}
+		}
+		return steppers
+	}, nil
+}
