@@ -6,26 +6,29 @@ import "encoding/binary"
 // Without it, padding would make every number as long as the section.
 const maxLEB = 10
 
-// cursor reads data from pos on. The first read that fails makes bad the
-// field, badAt its position and msg the reason; from then on every read gives
-// zero. So a decoder reads what it needs and checks once.
+// cursor reads data from pos on. The first read that fails is kept; from then
+// on every read gives zero. So a decoder reads what it needs and checks once.
 type cursor struct {
-	data []byte
-	pos  int
-	big  bool
+	data  []byte
+	pos   int
+	big   bool
+	fault *fault // nil while all is well
+}
 
-	bad, msg string
-	badAt    int
+// fault is a read that failed: of which field, where, and why.
+type fault struct {
+	field, msg string
+	at         int
 }
 
 func (c *cursor) fail(at int, field, msg string) {
-	if c.msg == "" {
-		c.bad, c.badAt, c.msg = field, at, msg
+	if c.fault == nil {
+		c.fault = &fault{field, msg, at}
 	}
 	c.pos = len(c.data)
 }
 
-func (c *cursor) failed() bool { return c.msg != "" }
+func (c *cursor) failed() bool { return c.fault != nil }
 
 // take returns the next n bytes, or nil.
 func (c *cursor) take(n uint64, field string) []byte {

@@ -27,56 +27,64 @@ const (
 
 // entry is a CIE or an FDE whose contents have not been read.
 type entry struct {
-	off, body, end int
-	long           bool // 64-bit DWARF
-	empty          bool // a length of 0, and no more
-	isCIE          bool
-	cie            int // offset of an FDE's CIE; -1 if out of the section
+	off, end int
+	c        cursor // at the contents, and ends with them
+	long     bool   // 64-bit DWARF
+	empty    bool   // a length of 0, and no more
+	isCIE    bool
+	cie      int // offset of an FDE's CIE
 }
 
-// entryAt reads the header of the entry at off. Where its length is damaged,
+// readEntry reads the header of the entry at off. Where its length is damaged,
 // its end is 0.
-func (s *Section) entryAt(off int) (entry, error) {
-	e := entry{off: off}
-	c := s.cursor(off, len(s.data))
+func (s *Section) readEntry(off int, e *entry) error {
+	*e = entry{off: off, c: cursor{data: s.data, pos: off, big: s.arch.BigEndian}}
+	c := &e.c
 	length := uint64(c.u32("length"))
 	if e.long = length == longLength; e.long {
 		length = c.u64("length")
 	}
-	if err := s.check(&c); err != nil {
-		return e, err
+	if c.failed() {
+		return s.faultError(c)
 	}
 	if rest := uint64(len(s.data) - c.pos); length > rest {
-		return e, s.formatError(off, "length", fmt.Sprintf("%d bytes where %d are left", length, rest))
+		return s.formatError(off, "length", fmt.Sprintf("%d bytes where %d are left", length, rest))
 	}
-	e.body, e.end = c.pos, c.pos+int(length)
+	e.end = c.pos + int(length)
 	if e.empty = length == 0; e.empty {
-		return e, nil
+		return nil
 	}
 	c.data = s.data[:e.end]
-	e.cie = -1
+	at := c.pos
 	if s.debug {
-		s.readID(&c, &e)
+		s.readID(e)
 	} else if id := c.u32("CIE_pointer"); id == 0 { // 32 bits in long entries too [LSB 5.0, 10.6.1]
 		e.isCIE = true
-	} else if uint64(id) <= uint64(e.body) {
-		e.cie = e.body - int(id)
+	} else if uint64(id) <= uint64(at) {
+		e.cie = at - int(id)
+	} else {
+		c.fail(at, "CIE_pointer", "it points out of the section")
 	}
-	e.body = c.pos
-	return e, s.check(&c)
+	return s.faultError(c)
 }
 
 // readID reads what tells CIEs and FDEs apart in .debug_frame: an offset from
 // its start, or all ones [DWARF 5, 6.4.1].
-func (s *Section) readID(c *cursor, e *entry) {
+func (s *Section) readID(e *entry) {
+	at := e.c.pos
 	id, none := uint64(0), uint64(0xffffffff)
 	if e.long {
-		id, none = c.u64("CIE_id"), ^uint64(0)
+		id, none = e.c.u64("CIE_id"), ^uint64(0)
 	} else {
-		id = uint64(c.u32("CIE_id"))
+		id = uint64(e.c.u32("CIE_id"))
 	}
-	if e.isCIE = id == none; !e.isCIE && id < uint64(len(s.data)) {
+	switch {
+	case id == none:
+		e.isCIE = true
+	case id < uint64(len(s.data)):
 		e.cie = int(id)
+	default:
+		e.c.fail(at, "CIE_pointer", "it points out of the section")
 	}
 }
 
@@ -96,20 +104,18 @@ type cie struct {
 // cieAt reads the CIE at off.
 func (s *Section) cieAt(off int) (cie, error) {
 	k := cie{off: off}
-	if off < 0 {
-		return k, s.formatError(0, "CIE_pointer", "it points out of the section")
-	}
-	e, err := s.entryAt(off)
-	if err != nil {
+	var e entry
+	if err := s.readEntry(off, &e); err != nil {
 		return k, err
 	}
 	if !e.isCIE {
 		return k, s.formatError(off, "CIE_id", "an FDE says that this is its CIE")
 	}
-	c := s.cursor(e.body, e.end)
+	c := &e.c
+	versionAt := c.pos
 	version := c.u8("version")
 	if !c.failed() && version != 1 && version != 3 && version != 4 {
-		return k, s.formatError(e.body, "version", fmt.Sprintf("%d is none of 1, 3 and 4", version))
+		return k, s.formatError(versionAt, "version", fmt.Sprintf("%d is none of 1, 3 and 4", version))
 	}
 	augAt := c.pos
 	aug := c.cstring(maxAugmentation, "augmentation")
@@ -121,8 +127,9 @@ func (s *Section) cieAt(off int) (cie, error) {
 		return k, s.formatError(augAt, "augmentation", fmt.Sprintf("%q is unknown", aug))
 	}
 	if version == 4 {
-		if at, size := c.pos, c.u8("address_size"); size != addrSize && !c.failed() {
-			return k, s.formatError(at, "address_size", fmt.Sprintf("%d, not 8", size))
+		at := c.pos
+		if size := c.u8("address_size"); size != addrSize {
+			c.fail(at, "address_size", "not that of a 64-bit program, 8")
 		}
 		k.selector = c.u8("segment_selector_size")
 	}
@@ -134,11 +141,11 @@ func (s *Section) cieAt(off int) (cie, error) {
 		k.ra = c.uleb("return_address_register")
 	}
 	if k.augmented = len(aug) > 0; k.augmented {
-		s.readAugmentation(&c, &k, aug[1:])
+		s.readAugmentation(c, &k, aug[1:])
 	}
 	k.prog, k.end = c.pos, e.end
-	if err := s.check(&c); err != nil {
-		return k, err
+	if c.failed() {
+		return k, s.faultError(c)
 	}
 	if k.end-k.prog > maxInitial {
 		return k, s.formatError(k.prog, "initial_instructions", fmt.Sprintf("%d bytes are more than the limit of %d", k.end-k.prog, maxInitial))
@@ -189,25 +196,25 @@ type fde struct {
 	off, cie    int
 	start, size uint64 // in bytes of code, at run time
 	signal      bool
-	prog, end   int // the instructions
 }
 
 // covers reports whether pc is in f's range.
 func (f *fde) covers(pc uint64) bool { return pc-f.start < f.size }
 
-// readFDE reads the FDE whose header is e.
-func (s *Section) readFDE(e *entry, k *cie) (fde, error) {
-	f := fde{off: e.off, cie: k.off, signal: k.signal, end: e.end}
-	c := s.cursor(e.body, e.end)
+// readFDE reads the FDE whose header is e, and leaves e's cursor at its
+// instructions.
+func (s *Section) readFDE(e *entry, k *cie, f *fde) error {
+	c := &e.c
 	if k.selector > 0 {
 		c.take(uint64(k.selector), "segment_selector")
 	}
-	f.start = s.origin.pointer(&c, k.enc, "initial_location")
+	f.off, f.cie, f.signal = e.off, k.off, k.signal
+	f.start = s.origin.pointer(c, k.enc, "initial_location")
 	at := c.pos
 	if k.enc == peAligned {
 		f.size = c.u64("address_range")
 	} else {
-		f.size = s.origin.value(&c, k.enc, "address_range")
+		f.size = s.origin.value(c, k.enc, "address_range")
 	}
 	if int64(f.size) < 0 {
 		c.fail(at, "address_range", "it is negative")
@@ -215,11 +222,10 @@ func (s *Section) readFDE(e *entry, k *cie) (fde, error) {
 	if k.augmented {
 		c.take(c.uleb("augmentation_data_length"), "augmentation_data")
 	}
-	f.prog = c.pos
-	if f.end-f.prog > maxProgram {
-		c.fail(f.prog, "instructions", "they are longer than the limit of 1 MiB")
+	if e.end-c.pos > maxProgram {
+		c.fail(c.pos, "instructions", "they are longer than the limit of 1 MiB")
 	}
-	return f, s.check(&c)
+	return s.faultError(c)
 }
 
 // entries yields the FDEs in the order of the section. A damaged one yields an
@@ -227,9 +233,10 @@ func (s *Section) readFDE(e *entry, k *cie) (fde, error) {
 // terminates .eh_frame.
 func (s *Section) entries() iter.Seq2[fde, error] {
 	return func(yield func(fde, error) bool) {
+		var e entry
 		known := cie{off: -1}
 		for off := 0; off < len(s.data); {
-			e, err := s.entryAt(off)
+			err := s.readEntry(off, &e)
 			if e.end == 0 {
 				yield(fde{}, err)
 				return
@@ -248,7 +255,7 @@ func (s *Section) entries() iter.Seq2[fde, error] {
 				}
 			}
 			if err == nil {
-				f, err = s.readFDE(&e, &known)
+				err = s.readFDE(&e, &known, &f)
 			}
 			if !yield(f, err) {
 				return

@@ -18,7 +18,7 @@ const (
 // unless that is what is computed [DWARF 5, 6.4.2.2 and 6.4.2.3].
 func (x *context) eval(r rule) (uint64, error) {
 	start := int(r.off)
-	e := evaluation{context: x, start: start, c: x.s.cursor(start, start+int(r.arg))}
+	e := evaluation{context: *x, start: start, c: cursor{data: x.s.data[:start+int(r.arg)], pos: start, big: x.s.arch.BigEndian}}
 	if x.cfa.Base != arch.Undefined {
 		v, err := x.cfaValue()
 		if err != nil {
@@ -34,7 +34,7 @@ func (x *context) eval(r rule) (uint64, error) {
 		op := e.c.u8("")
 		err := e.execute(op)
 		if err == nil && e.c.failed() {
-			err = x.s.formatError(at, exprOpName(op), e.c.msg)
+			err = x.s.formatError(at, exprOpName(op), e.c.fault.msg)
 		}
 		if err != nil {
 			return 0, err
@@ -42,7 +42,7 @@ func (x *context) eval(r rule) (uint64, error) {
 	}
 	v := e.pop()
 	if e.c.failed() {
-		return 0, x.s.formatError(start, "expression", e.c.msg)
+		return 0, x.s.formatError(start, "expression", e.c.fault.msg)
 	}
 	return v, nil
 }
@@ -77,7 +77,7 @@ func (x *context) memory(addr uint64, size int) (uint64, error) {
 // evaluation is an expression being computed. Its stack is that of the Machine; the
 // cursor also keeps what went wrong with the stack.
 type evaluation struct {
-	*context
+	context
 	c     cursor
 	start int // offset in the section
 	depth int // of the stack

@@ -42,21 +42,21 @@ func (t *table) parse() (frameAddr uint64, err error) {
 	version := c.u8("version")
 	frameEnc, countEnc, enc := c.u8("eh_frame_ptr_enc"), c.u8("fde_count_enc"), c.u8("table_enc")
 	if c.failed() {
-		return 0, t.formatError(c.badAt, c.bad, c.msg)
+		return 0, t.formatError(c.fault.at, c.fault.field, c.fault.msg)
 	}
 	if version != 1 {
 		return 0, t.formatError(0, "version", fmt.Sprintf("%d, not 1", version))
 	}
 	frameAddr = o.pointer(&c, frameEnc, "eh_frame_ptr")
 	if c.failed() {
-		return 0, t.formatError(c.badAt, c.bad, c.msg)
+		return 0, t.formatError(c.fault.at, c.fault.field, c.fault.msg)
 	}
 	if countEnc == peOmit || enc == peOmit {
 		return frameAddr, nil
 	}
 	n := o.pointer(&c, countEnc, "fde_count")
 	if c.failed() {
-		return frameAddr, t.formatError(c.badAt, c.bad, c.msg)
+		return frameAddr, t.formatError(c.fault.at, c.fault.field, c.fault.msg)
 	}
 	size := columnSize(enc)
 	if size == 0 {

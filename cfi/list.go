@@ -56,7 +56,7 @@ type Expr struct {
 func (m *Machine) Rows(s *Section, f FDE) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		var p program
-		e, err := m.begin(s, int(f.Off), &p)
+		e, err := m.begin(s, f.Off, &p)
 		if err != nil {
 			yield(Row{}, err)
 			return

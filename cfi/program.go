@@ -41,7 +41,7 @@ func (m *Machine) step(p *program) (next uint64, ok bool, err error) {
 			problem = m.execute(p, o)
 		}
 		if c.failed() {
-			problem = c.msg
+			problem = c.fault.msg
 		}
 		if problem != "" {
 			return 0, false, p.s.formatError(at, o.String(), problem)
@@ -138,14 +138,14 @@ func (m *Machine) execute(p *program, o instruction) (problem string) {
 		if m.depth == maxRemember {
 			return "more than 16 states are remembered"
 		}
-		m.saved[m.depth] = *st
+		m.saved[m.depth].assign(st)
 		m.depth++
 	case cfaRestoreState:
 		if m.depth == 0 {
 			return "no state is remembered"
 		}
 		m.depth--
-		*st = m.saved[m.depth]
+		st.assign(&m.saved[m.depth])
 	case cfaNegateRAState, cfaNegateRAStateWithPC:
 		if !p.s.arch.PAC {
 			return "the architecture has no such instruction"

@@ -1,6 +1,10 @@
 package cfi
 
-import "github.com/sfcore/sfcore/arch"
+import (
+	"math/bits"
+
+	"github.com/sfcore/sfcore/arch"
+)
 
 // kind is how a rule recovers a value [DWARF 5, 6.4.1].
 type kind uint8
@@ -42,6 +46,16 @@ type state struct {
 	set    uint64 // the columns that have a rule
 	signed bool   // the return address is signed: bit 0 of RA_SIGN_STATE
 	cols   [columns]rule
+}
+
+// assign makes st a copy of from. Only the rules that there are get copied, which
+// are few.
+func (st *state) assign(from *state) {
+	st.cfa, st.set, st.signed = from.cfa, from.set, from.signed
+	for set := from.set; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		st.cols[i] = from.cols[i]
+	}
 }
 
 // column returns the rule of a column.

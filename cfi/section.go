@@ -74,15 +74,10 @@ func (s *Section) formatError(off int, field, msg string) error {
 	return &FormatError{Section: name, Off: uint64(off), Field: field, Msg: msg}
 }
 
-// cursor returns a cursor over the section's bytes from off to end.
-func (s *Section) cursor(off, end int) cursor {
-	return cursor{data: s.data[:end], pos: off, big: s.arch.BigEndian}
-}
-
-// check returns what c failed at, if it did.
-func (s *Section) check(c *cursor) error {
-	if c.failed() {
-		return s.formatError(c.badAt, c.bad, c.msg)
+// faultError returns what c failed at, if it did.
+func (s *Section) faultError(c *cursor) error {
+	if c.fault == nil {
+		return nil
 	}
-	return nil
+	return s.formatError(c.fault.at, c.fault.field, c.fault.msg)
 }
