@@ -69,31 +69,36 @@ func (f *Func) startWidth() int {
 }
 
 // size returns the size of function i in bytes.
-func (t *Table) size(i int) uint32 {
-	at := i*t.ver.fdeSize + 4
-	if t.ver.wideStart {
-		at += 4
-	}
-	return t.fdes.u32(at)
+func (t *Table) size(i int) uint32 { return t.fdes.u32(i*t.fdeSize + t.startSize) }
+
+// fn decodes FDE i, which must exist, into f. An error means that the rows
+// cannot be found; what is in the FDE itself is filled in all the same.
+func (t *Table) fn(i int, f *Func) *FormatError {
+	t.span(i, f)
+	return f.attributes()
 }
 
-// fn decodes FDE i, which must exist. An error means that the function's rows
-// cannot be found; what is in the FDE itself is filled in all the same.
-func (t *Table) fn(i int) (f Func, err *FormatError) {
-	at := i * t.ver.fdeSize
-	f = Func{Off: int64(t.fdesAt + at), Start: t.start(i), Size: t.size(i), table: t}
-	at += 8
-	if t.ver.wideStart {
-		at += 4
-	}
-	f.DataOff = t.fdes.u32(at)
+// span decodes what every version has in the FDE.
+func (t *Table) span(i int, f *Func) {
+	at := i * t.fdeSize
+	f.table = t
+	f.Off = int64(t.fdesAt + at)
+	f.Start = t.start(i)
+	at += t.startSize
+	f.Size = t.fdes.u32(at)
+	f.DataOff = t.fdes.u32(at + 4)
+}
+
+// attributes decodes the other fields, which are next in the FDE, or in a
+// record before the rows.
+func (f *Func) attributes() *FormatError {
+	t := f.table
+	at := int(f.Off) - t.fdesAt + t.startSize + 8
 	f.rows = int(f.DataOff)
 	if uint64(f.DataOff)+uint64(t.ver.attrSize) > uint64(len(t.fres.b)) {
-		return f, damage("fre-off-out-of-range", t.fdesAt+at, t.ver.fde.dataOff, "%#x is outside of the %#x bytes of FREs", f.DataOff, len(t.fres.b))
+		return damage("fre-off-out-of-range", t.fdesAt+at-4, t.ver.fde.dataOff, "%#x is outside of the %#x bytes of FREs", f.DataOff, len(t.fres.b))
 	}
-
-	// The other fields are next in the FDE, or in a record before the rows.
-	d, at := &t.fdes, at+4
+	d := &t.fdes
 	f.attr = t.fdesAt + at
 	if t.ver.attrSize != 0 {
 		d, at = &t.fres, f.rows
@@ -112,7 +117,7 @@ func (t *Table) fn(i int) (f Func, err *FormatError) {
 	if t.ver.repSize != 0 {
 		f.RepSize = d.b[at+t.ver.repSize]
 	}
-	return f, f.check()
+	return f.check()
 }
 
 // check tells whether the rows of a function can be read.

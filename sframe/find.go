@@ -17,7 +17,9 @@ import (
 type lookup struct {
 	tables []Table // those that have functions
 	index  []entry // by start; nil if tables[0] is searched in place
-	damage error   // why there may be more functions than can be found; or nil
+	guide  guide
+	ties   bool  // tables[0] has functions that are empty or share a start
+	damage error // why there may be more functions than can be found; or nil
 
 	framePointers bool
 }
@@ -51,13 +53,20 @@ func (s *Section) load() {
 		l.framePointers = l.framePointers && t.Flags&t.ver.flags&FramePointer != 0
 		return true
 	})
-	if len(l.tables) > 1 || len(l.tables) == 1 && !l.tables[0].inOrder() {
-		l.index = makeIndex(l.tables)
+	switch {
+	case len(l.tables) == 0:
+	case len(l.tables) == 1 && l.inOrder(&l.tables[0]):
+		l.guide = makeGuide(int(l.tables[0].NumFDEs), l.tables[0].start)
+	default:
+		if l.index = makeIndex(l.tables); len(l.index) > 0 {
+			l.guide = makeGuide(len(l.index), func(i int) uint64 { return l.index[i].start })
+		}
 	}
 }
 
-// inOrder reports whether the functions can be searched in place.
-func (t *Table) inOrder() bool {
+// inOrder reports whether the functions can be searched in place, and sets
+// l.ties.
+func (l *lookup) inOrder(t *Table) bool {
 	ties, prev := 0, uint64(0)
 	for i := range int(t.NumFDEs) {
 		start := t.start(i)
@@ -69,6 +78,7 @@ func (t *Table) inOrder() bool {
 		} else if ties++; ties > maxTies {
 			return false
 		}
+		l.ties = l.ties || ties > 0
 		prev = start
 	}
 	return true
@@ -101,49 +111,45 @@ func makeIndex(tables []Table) []entry {
 // nearest returns the function that is not empty and starts at or closest
 // below pc; of several with the same start, the largest.
 func (l *lookup) nearest(pc uint64) (t *Table, fde int, ok bool) {
-	if len(l.tables) == 0 {
+	if l.guide.n == 0 {
 		return nil, 0, false
 	}
+	lo, hi := l.guide.bucket(pc)
 	if l.index != nil {
-		i, exact := slices.BinarySearchFunc(l.index, pc, func(e entry, pc uint64) int { return cmp.Compare(e.start, pc) })
-		if !exact {
-			i--
+		for lo < hi {
+			if mid := (lo + hi) / 2; l.index[mid].start <= pc {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
 		}
-		if i < 0 {
+		if lo == 0 {
 			return nil, 0, false
 		}
-		e := &l.index[i]
+		e := &l.index[lo-1]
 		return &l.tables[e.table], int(e.fde), true
 	}
 	t = &l.tables[0]
-	i := t.search(pc)
-	for ; i > 0 && t.size(i-1) == 0; i-- {
-	}
-	if i == 0 {
-		return nil, 0, false
-	}
-	fde = i - 1
-	for j := fde - 1; j >= 0 && t.start(j) == t.start(fde); j-- {
-		if t.size(j) >= t.size(fde) {
-			fde = j
-		}
-	}
-	return t, fde, true
-}
-
-// search returns how many functions of a table in order start at or below pc.
-func (t *Table) search(pc uint64) int {
-	lo, n := 0, int(t.NumFDEs)
-	for n > 0 {
-		half := n / 2
-		if t.start(lo+half) <= pc {
-			lo += half + 1
-			n -= half + 1
+	for lo < hi {
+		if mid := (lo + hi) / 2; t.start(mid) <= pc {
+			lo = mid + 1
 		} else {
-			n = half
+			hi = mid
 		}
 	}
-	return lo
+	fde = lo - 1
+	if !l.ties {
+		return t, fde, fde >= 0
+	}
+	for fde >= 0 && t.size(fde) == 0 {
+		fde--
+	}
+	for i := fde - 1; i >= 0 && t.start(i) == t.start(fde); i-- {
+		if t.size(i) >= t.size(fde) {
+			fde = i
+		}
+	}
+	return t, fde, fde >= 0
 }
 
 // Lookup returns the function that pc is in. Functions that overlap are not
@@ -155,16 +161,26 @@ func (t *Table) search(pc uint64) int {
 // no function and a damaged table may have had it. The first lookup in a
 // section reads all FDEs; every other takes time logarithmic in their number.
 func (s *Section) Lookup(pc uint64) (f Func, found bool, err error) {
-	s.once.Do(s.load)
-	t, i, ok := s.lookup.nearest(pc)
-	if !ok || pc-t.start(i) >= uint64(t.size(i)) {
-		return Func{}, false, s.lookup.damage
-	}
-	f, ferr := t.fn(i)
-	if ferr != nil {
-		return f, false, ferr
+	if found, err = s.lookupInto(pc, &f); !found {
+		return Func{}, false, err
 	}
 	return f, true, nil
+}
+
+func (s *Section) lookupInto(pc uint64, f *Func) (found bool, err error) {
+	s.once.Do(s.load)
+	t, i, ok := s.lookup.nearest(pc)
+	if !ok {
+		return false, s.lookup.damage
+	}
+	t.span(i, f)
+	if pc-f.Start >= uint64(f.Size) {
+		return false, s.lookup.damage
+	}
+	if err := f.attributes(); err != nil {
+		return false, err
+	}
+	return true, nil
 }
 
 // Find fills in row with how the caller of the frame at pc is recovered. It
@@ -180,8 +196,8 @@ func (s *Section) Lookup(pc uint64) (f Func, found bool, err error) {
 // FP hold only where those are known, in the innermost frame or in one that a
 // signal interrupted. Find does not allocate unless it fails.
 func (s *Section) Find(pc uint64, row *arch.Row) (found bool, err error) {
-	f, found, err := s.Lookup(pc)
-	if !found {
+	var f Func
+	if found, err := s.lookupInto(pc, &f); !found {
 		return false, err
 	}
 	if f.NumFREs == 0 {

@@ -10,21 +10,26 @@ type FRE struct {
 	// Info is the info byte.
 	Info uint8
 
-	words bytes
+	words view
 }
 
 // Bits of a row's info byte [SFrame 3, 2.4.1].
 const (
 	freBaseSP     = 0x01
+	freCount      = 0x1e
+	freSize       = 0x60
+	freSizeBroken = 0x60 // an undefined size of data words
 	freMangledRA  = 0x80
-	freSizeBroken = 3
 )
 
+// wordsSize returns the size of the data words of a row in bytes.
+func wordsSize(info uint8) int { return int(info&freCount>>1) << (info & freSize >> 5) }
+
 // Count returns the number of data words, 0 to 15.
-func (e *FRE) Count() int { return int(e.Info >> 1 & 0xf) }
+func (e *FRE) Count() int { return int(e.Info & freCount >> 1) }
 
 // WordSize returns the size of a data word: 1, 2 or 4 bytes.
-func (e *FRE) WordSize() int { return 1 << e.sizeCode() }
+func (e *FRE) WordSize() int { return 1 << (e.Info & freSize >> 5) }
 
 // Word returns data word i, which must be less than Count, as a signed offset.
 func (e *FRE) Word(i int) int32 {
@@ -36,8 +41,6 @@ func (e *FRE) Word(i int) int32 {
 // Control returns data word i, which must be less than Count, as an unsigned
 // control word [SFrame 3, 2.4].
 func (e *FRE) Control(i int) uint32 { return e.words.uint(i*e.WordSize(), e.WordSize()) }
-
-func (e *FRE) sizeCode() uint8 { return e.Info >> 5 & 3 }
 
 // rows reads the rows of one function one after the other.
 type rows struct {
@@ -65,14 +68,14 @@ func (r *rows) next(e *FRE) (ok bool, err *FormatError) {
 	e.Start = d.uint(r.at, r.width)
 	e.Info = d.b[r.at+r.width]
 	r.at += head
-	if e.sizeCode() == freSizeBroken {
+	if e.Info&freSize == freSizeBroken {
 		return false, damage("fre-word-size", e.infoAt(r.width), t.ver.fre.info, "size code 3 of data words is not defined")
 	}
-	size := e.Count() * e.WordSize()
+	size := wordsSize(e.Info)
 	if len(d.b)-r.at < size {
 		return false, r.outOfRange(t.ver.fre.words, size)
 	}
-	e.words = bytes{d.b[r.at : r.at+size], d.big}
+	e.words = view{d.b[r.at : r.at+size], d.big}
 	r.at += size
 	r.left--
 	return true, nil
@@ -87,27 +90,38 @@ func (r *rows) outOfRange(field string, size int) *FormatError {
 }
 
 // find decodes the row for the instruction at off bytes from the start of the
-// function into e. Rows after it are not looked at.
+// function into e. Rows after the next one are not looked at.
 func (f *Func) find(off uint32, e *FRE) (found bool, err *FormatError) {
 	if f.PCMask() {
 		off %= uint32(f.maskBlock())
 	}
-	var next FRE
-	for r := f.first(); ; {
-		ok, err := r.next(&next)
-		if err != nil {
+	r := f.first()
+	d := &f.table.fres
+	at, before := -1, uint32(0) // the last row that is not after off
+	for ; r.left > 0; r.left-- {
+		head := r.at + r.width
+		if head >= len(d.b) || d.b[head]&freSize == freSizeBroken {
+			_, err := r.next(e)
 			return false, err
 		}
-		if !ok || next.Start > off {
-			return found, nil
+		start := d.uint(r.at, r.width)
+		if start > off {
+			break
 		}
-		if found && next.Start <= e.Start {
-			return false, notAscending(f, &next, e)
+		if at >= 0 && start <= before {
+			return false, notAscending(f, r.at, start, before)
 		}
-		*e, found = next, true
+		at, before = r.at, start
+		r.at = head + 1 + wordsSize(d.b[head])
 	}
+	if at < 0 {
+		return false, nil
+	}
+	r.at, r.left = at, 1
+	return r.next(e)
 }
 
-func notAscending(f *Func, e, prev *FRE) *FormatError {
-	return damage("fre-not-ascending", int(e.Off), f.table.ver.fre.start, "%#x follows a row for %#x", e.Start, prev.Start)
+// notAscending is the error for a row at an offset in the FRE sub-section.
+func notAscending(f *Func, at int, start, before uint32) *FormatError {
+	return damage("fre-not-ascending", f.table.fresAt+at, f.table.ver.fre.start, "%#x follows a row for %#x", start, before)
 }

@@ -30,7 +30,8 @@ func (s *Section) Funcs() iter.Seq2[Func, error] {
 				return yield(Func{}, err)
 			}
 			for i := range int(t.NumFDEs) {
-				f, err := t.fn(i)
+				var f Func
+				err := t.fn(i, &f)
 				if err == nil && !yield(f, nil) || err != nil && !yield(f, err) {
 					return false
 				}

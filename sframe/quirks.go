@@ -25,16 +25,18 @@ func (t *Table) startsFromField() bool {
 // of x86-64, whose entries have 16 bytes.
 func (f *Func) maskBlock() uint8 {
 	if f.table.ver.repSize == 0 {
-		return 16
+		return ctfMaskBlock
 	}
 	return f.RepSize
 }
+
+const ctfMaskBlock = 16
 
 // looksLikeCTFFrame tells a CTF Frame header from one of V1, which has the
 // same magic number and version but one byte more, sfh_auxhdr_len, before the
 // five integers. Producers of both put the FDEs right after the header and the
 // FREs right after the FDEs, which makes the integers add up in one way only.
-func looksLikeCTFFrame(d bytes) bool {
+func looksLikeCTFFrame(d view) bool {
 	addsUp := func(v Version) bool {
 		l := &layouts[v]
 		if len(d.b) < l.headerSize {

@@ -104,17 +104,26 @@ func (f *Func) flexible(e *FRE) (cfa, ra, fp value, err *FormatError) {
 	switch {
 	case padding:
 		ra = value{from: padded}
-		fp, err = f.controlled(e, 3)
+		fp, err = f.flexibleFP(e, 3)
 	case n >= 4:
 		if e.Control(2) == 0 {
 			return cfa, ra, fp, f.rowDamage(e, "flex-ra-control-zero", "a zero control word of RA is padding, but %d data words are none that follow it", n)
 		}
 		ra, err = f.controlled(e, 2)
 		if n == 6 && err == nil {
-			fp, err = f.controlled(e, 4)
+			fp, err = f.flexibleFP(e, 4)
 		}
 	}
 	return cfa, ra, fp, err
+}
+
+// flexibleFP reads the pair of words for FP at i. CFA + offset, which is no
+// place to keep a register, stands for "not tracked", as it does for RA.
+func (f *Func) flexibleFP(e *FRE, i int) (value, *FormatError) {
+	if e.Control(i) == 0 {
+		return value{}, nil
+	}
+	return f.controlled(e, i)
 }
 
 // controlled reads the pair of words at i.
@@ -147,37 +156,43 @@ func (f *Func) Row(e *FRE, row *arch.Row) error {
 	}
 	t := f.table
 	row.SignedRA = t.Arch.PAC && e.MangledRA(f)
-	if row.CFA, err = f.rule(e, cfa, 0, arch.NoReg); err != nil {
+	if err := f.rule(e, &row.CFA, &cfa, 0, arch.NoReg); err != nil {
 		return err
 	}
-	if row.RA, err = f.rule(e, ra, t.FixedRA, t.Arch.LR); err != nil {
+	if err := f.rule(e, &row.RA, &ra, t.FixedRA, t.Arch.LR); err != nil {
 		return err
 	}
-	if row.FP, err = f.rule(e, fp, t.FixedFP, t.Arch.FP); err != nil {
+	if err := f.rule(e, &row.FP, &fp, t.FixedFP, t.Arch.FP); err != nil {
 		return err
 	}
 	return nil
 }
 
-// rule translates one value. If the row does not give it, it is stored at the
-// header's fixed offset from the CFA or, without one, still in register same.
-func (f *Func) rule(e *FRE, v value, fixed int8, same arch.Reg) (arch.Rule, *FormatError) {
+// rule translates one value into r. If the row does not give it, it is stored
+// at the header's fixed offset from the CFA or, without one, still in register
+// same.
+func (f *Func) rule(e *FRE, r *arch.Rule, v *value, fixed int8, same arch.Reg) *FormatError {
 	a := f.table.Arch
 	switch {
 	case v.from == fromCFA:
-		return arch.Rule{Base: arch.CFA, Off: v.off, Deref: v.deref}, nil
+		r.Base = arch.CFA
 	case v.from == fromReg:
 		reg, ok := a.FromDWARF(uint64(v.reg))
 		if !ok {
-			return arch.Rule{}, f.rowDamage(e, "register-unknown", "%d is not a register that can be tracked on %s", v.reg, a.Name)
+			return f.rowDamage(e, "register-unknown", "%d is not a register that can be tracked on %s", v.reg, a.Name)
 		}
-		return arch.Rule{Base: arch.Register, Reg: reg, Off: v.off, Deref: v.deref}, nil
+		r.Base, r.Reg = arch.Register, reg
 	case fixed != 0:
-		return arch.AtCFA(int64(fixed)), nil
-	case same == arch.NoReg:
-		return arch.Rule{}, f.rowDamage(e, "ra-missing", "neither row nor header say where the return address is, and %s has no link register", a.Name)
+		r.Base, r.Off, r.Deref = arch.CFA, int64(fixed), true
+		return nil
+	case same != arch.NoReg:
+		r.Base, r.Reg = arch.Register, same
+		return nil
+	default:
+		return f.rowDamage(e, "ra-missing", "neither row nor header say where the return address is, and %s has no link register", a.Name)
 	}
-	return arch.SameValue(same), nil
+	r.Off, r.Deref = v.off, v.deref
+	return nil
 }
 
 // MangledRA reports whether the return address is signed in this row of f

@@ -1,6 +1,11 @@
 package sframe
 
-import "github.com/sfcore/sfcore/arch"
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/sfcore/sfcore/arch"
+)
 
 // Magic is sfp_magic. Its first byte is 0xe2 in little-endian tables
 // [SFrame 2, 2.1.1].
@@ -59,19 +64,22 @@ type Table struct {
 	// Rows that are there can be used.
 	Cut bool
 
-	ver  *layout
-	fdes bytes // the FDE sub-section
-	fres bytes // the FRE sub-section, as far as it is there
-	// The start of function i is bias + i*step + the value in its FDE.
-	bias, step     uint64
-	fdesAt, fresAt int // offsets of the sub-sections from the start of the section
-	end            int // offset of the table's end from the start of the section
+	ver                *layout
+	fdes               view // the FDE sub-section
+	fres               view // the FRE sub-section, as far as it is there
+	fdeSize, startSize int
+	// The start of function i is bias + i*step + the value in its FDE, which
+	// these shifts make an i64 of the FDE's first 8 bytes.
+	bias, step         uint64
+	startShl, startShr uint8
+	fdesAt, fresAt     int // offsets of the sub-sections from the start of the section
+	end                int // offset of the table's end from the start of the section
 }
 
 // parseTable decodes the header at off, in time that does not depend on the
 // table's size.
 func parseTable(data []byte, off int, addr uint64, opts *Options) (t Table, err *FormatError) {
-	d := bytes{b: data[off:]}
+	d := view{b: data[off:]}
 	if len(d.b) < 4 {
 		return t, damage("header-truncated", off, "sfp_magic", "only %d bytes are left", len(d.b))
 	}
@@ -100,7 +108,7 @@ func parseTable(data []byte, off int, addr uint64, opts *Options) (t Table, err 
 }
 
 // readHeader decodes the fields of a header of version v.
-func (t *Table) readHeader(d bytes, v Version) *FormatError {
+func (t *Table) readHeader(d view, v Version) *FormatError {
 	t.ver = &layouts[v]
 	if len(d.b) < t.ver.headerSize {
 		return damage("header-truncated", int(t.Off), t.ver.header.magic, "%d bytes are left, the header of %s has %d", len(d.b), v, t.ver.headerSize)
@@ -137,7 +145,7 @@ func (t *Table) checkABI(big bool, machine uint16) *FormatError {
 }
 
 // place finds the sub-sections in d, which begins with the header.
-func (t *Table) place(d bytes) *FormatError {
+func (t *Table) place(d view) *FormatError {
 	var (
 		headerEnd = uint64(t.ver.headerSize) + uint64(t.AuxLen)
 		fdesAt    = headerEnd + uint64(t.FDEOff)
@@ -159,10 +167,17 @@ func (t *Table) place(d bytes) *FormatError {
 	}
 	t.Cut = end > size
 	end = min(end, size)
-	t.fdes = bytes{d.b[fdesAt:fdesEnd:fdesEnd], d.big}
-	t.fres = bytes{d.b[fresAt:end:end], d.big}
+	t.fdes = view{d.b[fdesAt:fdesEnd:fdesEnd], d.big}
+	t.fres = view{d.b[fresAt:end:end], d.big}
 	off := int(t.Off)
 	t.fdesAt, t.fresAt, t.end = off+int(fdesAt), off+int(fresAt), off+int(end)
+	t.fdeSize, t.startSize = t.ver.fdeSize, t.ver.startSize
+	if t.startSize == 4 {
+		t.startShr = 32
+		if !d.big {
+			t.startShl = 32
+		}
+	}
 	t.bias = t.Addr
 	if t.startsFromField() {
 		t.bias += fdesAt
@@ -171,11 +186,13 @@ func (t *Table) place(d bytes) *FormatError {
 	return nil
 }
 
-// start returns the address of function i.
+// start returns the address of function i. Its FDE begins with an i64 or an
+// i32, and has more than 8 bytes in any case; without branches, a search is
+// several times faster.
 func (t *Table) start(i int) uint64 {
-	at := i * t.ver.fdeSize
-	if t.ver.wideStart {
-		return t.bias + uint64(i)*t.step + t.fdes.u64(at)
+	v := binary.LittleEndian.Uint64(t.fdes.b[i*t.fdeSize:])
+	if t.fdes.big {
+		v = bits.ReverseBytes64(v)
 	}
-	return t.bias + uint64(i)*t.step + uint64(int32(t.fdes.u32(at)))
+	return t.bias + uint64(i)*t.step + uint64(int64(v<<(t.startShl&63))>>(t.startShr&63))
 }

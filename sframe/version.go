@@ -45,7 +45,7 @@ type layout struct {
 	maxABI     ABI   // ABIs up to this one are defined
 
 	fdeSize   int
-	wideStart bool // the start is an i64, not an i32
+	startSize int // 4 or 8, for an i32 or an i64
 	// attrSize is the size of the attribute record before a function's rows,
 	// which holds the fields that otherwise end the FDE.
 	attrSize int
@@ -76,7 +76,7 @@ type (
 var layouts = [...]layout{
 	CTFFrame: { // [CTF Frame]
 		headerSize: 27, flags: FDESorted | FramePointer, maxABI: AMD64LE,
-		fdeSize: 17, infoUnused: 0xe0, freUnused: 0x80, firstFREType: 1, fpBeforeRA: true,
+		fdeSize: 17, startSize: 4, infoUnused: 0xe0, freUnused: 0x80, firstFREType: 1, fpBeforeRA: true,
 		header: headerNames{
 			"ctfp_magic", "ctfp_version", "ctfp_flags", "cth_frame_abi_arch",
 			"cth_cfa_fixed_fp_offset", "cth_cfa_fixed_ra_offset", "",
@@ -90,17 +90,17 @@ var layouts = [...]layout{
 	},
 	V1: { // pauth_key is not in the text, but in the header and the tools of binutils 2.40
 		headerSize: 28, hasAux: true, flags: FDESorted | FramePointer, maxABI: AMD64LE,
-		fdeSize: 17, infoUnused: 0xc0,
+		fdeSize: 17, startSize: 4, infoUnused: 0xc0,
 		header: sfhNames, fde: sfdeNames, fre: sfreNames,
 	},
 	V2: { // with errata 1; rows without words came with errata 2
 		headerSize: 28, hasAux: true, flags: FDESorted | FramePointer | FuncStartPCRel, maxABI: S390XBE,
-		fdeSize: 20, repSize: 1, infoUnused: 0xc0, outermost: true, regWords: true,
+		fdeSize: 20, startSize: 4, repSize: 1, infoUnused: 0xc0, outermost: true, regWords: true,
 		header: sfhNames, fde: sfdeNames, fre: sfreNames,
 	},
 	V3: {
 		headerSize: 28, hasAux: true, flags: FDESorted | FuncStartPCRel, maxABI: S390XBE,
-		fdeSize: 16, wideStart: true, attrSize: 5, info2: 1, repSize: 2, infoUnused: 0x40, outermost: true,
+		fdeSize: 16, startSize: 8, attrSize: 5, info2: 1, repSize: 2, infoUnused: 0x40, outermost: true,
 		header: sfhNames, fre: sfreNames,
 		fde: fdeNames{
 			start: "sfdi_func_start_offset", size: "sfdi_func_size", dataOff: "sfdi_func_start_fre_off",

@@ -2,28 +2,28 @@ package sframe
 
 import "encoding/binary"
 
-// bytes is data in a byte order. A bool costs half of what the interface
+// view is data in a byte order. A bool costs half of what the interface
 // binary.ByteOrder does.
-type bytes struct {
+type view struct {
 	b   []byte
 	big bool
 }
 
-func (d *bytes) u16(at int) uint16 {
+func (d *view) u16(at int) uint16 {
 	if d.big {
 		return binary.BigEndian.Uint16(d.b[at:])
 	}
 	return binary.LittleEndian.Uint16(d.b[at:])
 }
 
-func (d *bytes) u32(at int) uint32 {
+func (d *view) u32(at int) uint32 {
 	if d.big {
 		return binary.BigEndian.Uint32(d.b[at:])
 	}
 	return binary.LittleEndian.Uint32(d.b[at:])
 }
 
-func (d *bytes) u64(at int) uint64 {
+func (d *view) u64(at int) uint64 {
 	if d.big {
 		return binary.BigEndian.Uint64(d.b[at:])
 	}
@@ -31,7 +31,7 @@ func (d *bytes) u64(at int) uint64 {
 }
 
 // uint reads 1, 2 or 4 bytes.
-func (d *bytes) uint(at, size int) uint32 {
+func (d *view) uint(at, size int) uint32 {
 	switch size {
 	case 1:
 		return uint32(d.b[at])
