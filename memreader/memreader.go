@@ -31,6 +31,8 @@ const (
 	Truncated            // the file that held the bytes is cut off
 	Denied               // the system refused to read it
 	Gone                 // the process or the file is no longer there
+	NotCopied            // memory of a live process that was not copied while it stood still
+	OverBudget           // of a stack, beyond what was to be copied of each
 )
 
 func (w Why) String() string {
@@ -45,6 +47,10 @@ func (w Why) String() string {
 		return "permission denied"
 	case Gone:
 		return "no longer there"
+	case NotCopied:
+		return "not copied from the live process"
+	case OverBudget:
+		return "beyond the part of the stack that was copied"
 	}
 	return fmt.Sprintf("reason %d", uint8(w))
 }

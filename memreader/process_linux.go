@@ -1,0 +1,129 @@
+package memreader
+
+import (
+	"errors"
+	"strconv"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// Process is the memory of a live process. It stays that of the program that
+// ran when it was opened: after an exec its memory is [Gone].
+type Process struct {
+	pid  int
+	mem  int         // /proc/PID/mem, which keeps hold of the address space
+	slow atomic.Bool // process_vm_readv is not to be had
+}
+
+// OpenProcess opens the memory of process pid. It takes the right to trace the
+// process, and does not stop it. The error is that of the system.
+func OpenProcess(pid int) (*Process, error) {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/mem", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &Process{pid: pid, mem: fd}, nil
+}
+
+// Close ends the use of the memory.
+func (p *Process) Close() error { return unix.Close(p.mem) }
+
+// ReadMem implements [Reader]. It reads what the process could not read itself
+// too, such as pages without permissions.
+func (p *Process) ReadMem(b []byte, addr uint64) (int, error) {
+	n := 0
+	for n < len(b) {
+		at := addr + uint64(n)
+		k, err := unix.Pread(p.mem, b[n:], int64(at))
+		switch {
+		case k > 0:
+			n += k
+		case errors.Is(err, unix.EINTR):
+		case err == nil: // end of file: no address space any more
+			return n, &FaultError{Addr: at, Why: Gone}
+		case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+			return n, &FaultError{Addr: at, Why: Denied}
+		default:
+			return n, &FaultError{Addr: at, Why: Unmapped}
+		}
+	}
+	return n, nil
+}
+
+// Copy is memory to be copied from a process.
+type Copy struct {
+	Addr uint64
+	// Data receives the memory, as much as fits.
+	Data []byte
+	// N is the number of bytes copied. If N < len(Data), Err says why byte
+	// Addr+N was not.
+	N   int
+	Err error
+}
+
+const (
+	// maxBatch is how many pieces one system call copies; the kernel allows
+	// 1,024 [linux include/uapi/linux/uio.h: UIO_MAXIOV].
+	maxBatch = 512
+
+	// maxBatchBytes ends a batch early, so that whoever waits for a long copy
+	// sees its progress: about a millisecond.
+	maxBatchBytes = 4 << 20
+)
+
+// ReadAll makes all copies, many by one system call, and calls progress, if
+// it is not nil, whenever the first done of them are complete.
+func (p *Process) ReadAll(copies []Copy, progress func(done int)) {
+	local, remote := make([]unix.Iovec, 0, maxBatch), make([]unix.RemoteIovec, 0, maxBatch)
+	for done := 0; done < len(copies); {
+		local, remote = local[:0], remote[:0]
+		size := 0
+		for _, c := range copies[done:] {
+			if len(local) == maxBatch || size > 0 && size+len(c.Data) > maxBatchBytes {
+				break
+			}
+			v := unix.Iovec{}
+			if v.SetLen(len(c.Data)); len(c.Data) > 0 {
+				v.Base = &c.Data[0]
+			}
+			local = append(local, v)
+			remote = append(remote, unix.RemoteIovec{Base: uintptr(c.Addr), Len: len(c.Data)})
+			size += len(c.Data)
+		}
+		done += p.finish(copies[done:done+len(local)], p.readv(local, remote))
+		if progress != nil {
+			progress(done)
+		}
+	}
+}
+
+// readv returns how many bytes process_vm_readv copies, 0 for an error.
+func (p *Process) readv(local []unix.Iovec, remote []unix.RemoteIovec) int {
+	if p.slow.Load() {
+		return 0
+	}
+	n, err := unix.ProcessVMReadv(p.pid, local, remote, 0)
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
+		p.slow.Store(true)
+	}
+	return max(n, 0)
+}
+
+// finish accounts for n bytes that a batch has copied. The piece at which it
+// ended is completed by ReadMem, which knows why it ended. finish returns the
+// number of complete pieces, at least one.
+func (p *Process) finish(batch []Copy, n int) int {
+	for i := range batch {
+		c := &batch[i]
+		c.N = min(n, len(c.Data))
+		n -= c.N
+		if c.N < len(c.Data) {
+			var k int
+			k, c.Err = p.ReadMem(c.Data[c.N:], c.Addr+uint64(c.N))
+			c.N += k
+			return i + 1
+		}
+	}
+	return len(batch)
+}
