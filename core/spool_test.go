@@ -1,0 +1,96 @@
+package core
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sfcore/sfcore/arch"
+)
+
+// spoolAll spools a stream with inMemory bytes of memory.
+func spoolAll(t *testing.T, stream []byte, inMemory int64) (*spool, []byte) {
+	t.Helper()
+	s := &spool{in: &counter{}, limit: 1 << 40, inMemory: inMemory}
+	data, release, problem, err := s.fill(context.Background(), bytes.NewReader(stream), func() {})
+	if err != nil || problem != nil {
+		t.Fatal(err, problem)
+	}
+	t.Cleanup(release)
+	return s, data
+}
+
+func TestSpool(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	core := kernelCore(arch.AMD64).Done()
+	noise := make([]byte, 10<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+	for name, stream := range map[string][]byte{
+		"small":               core,
+		"whole chunks":        append(core[:len(core):len(core)], noise[:2<<20-len(core)]...),
+		"large":               append(core[:len(core):len(core)], noise...),
+		"zeros at the end":    append(core[:len(core):len(core)], make([]byte, 5<<20+1)...),
+		"zeros in the middle": bytes.Join([][]byte{core, make([]byte, 3<<20), noise[:5000], make([]byte, 2<<20), core}, nil),
+	} {
+		for _, inMemory := range []int64{0, 1 << 20, 1 << 30} {
+			s, data := spoolAll(t, stream, inMemory)
+			if !bytes.Equal(data, stream) {
+				t.Errorf("%s, %d bytes in memory: got other bytes back", name, inMemory)
+			}
+			if (s.file == nil) != (int64(len(stream)) <= inMemory) {
+				t.Errorf("%s, %d bytes in memory: %d bytes in a file: %v", name, inMemory, len(stream), s.file != nil)
+			}
+		}
+	}
+	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestSpoolFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	s := &spool{in: &counter{}, limit: 1 << 40, file: full}
+	core := kernelCore(arch.AMD64).Done()
+	_, _, _, err = s.fill(context.Background(), bytes.NewReader(core), func() {})
+	if err == nil || !strings.Contains(err.Error(), "spooling to /dev/full: no space left") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSpoolNoDirectory(t *testing.T) {
+	t.Setenv("TMPDIR", "/does/not/exist")
+	s := &spool{in: &counter{}, limit: 1 << 40}
+	core := kernelCore(arch.AMD64).Done()
+	_, _, _, err := s.fill(context.Background(), bytes.NewReader(core), func() {})
+	if err == nil || !strings.Contains(err.Error(), "spooling: ") || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A little input must not fill the disk. Zeros do not count.
+func TestSpoolBomb(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	core := kernelCore(arch.AMD64).Done()
+	s := &spool{in: &counter{n: 1000}, limit: 1 << 40}
+	s.nonzero = minBomb // as if so much had been written
+	_, _, _, err := s.fill(context.Background(), io.MultiReader(bytes.NewReader(core), io.LimitReader(endless{}, 64<<20)), func() {})
+	if !errors.Is(err, ErrTooLarge) {
+		t.Errorf("got %v, want %v", err, ErrTooLarge)
+	}
+	s = &spool{in: &counter{n: 2 << 20}, limit: 1 << 40}
+	s.nonzero = minBomb
+	if _, release, problem, err := s.fill(context.Background(), bytes.NewReader(core), func() {}); err != nil || problem != nil {
+		t.Errorf("in proportion: got %v, %v", err, problem)
+	} else {
+		release()
+	}
+}
