@@ -3,10 +3,11 @@ package target
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
+	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/symbol"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -44,6 +45,23 @@ func (a *Addr) UnmarshalText(text []byte) error {
 	return err
 }
 
+// OptAddr is an Addr that may be unknown.
+type OptAddr struct {
+	Addr
+	Known bool
+}
+
+func known(v uint64) OptAddr { return OptAddr{Addr(v), true} }
+
+// IsZero reports whether the address is unknown, and so left out of JSON.
+func (a OptAddr) IsZero() bool { return !a.Known }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (a *OptAddr) UnmarshalText(text []byte) error {
+	a.Known = true
+	return a.Addr.UnmarshalText(text)
+}
+
 // Source says where the process was read from.
 type Source struct {
 	Kind string `json:"kind"` // "core" or "live"
@@ -65,14 +83,14 @@ type Process struct {
 
 // Signal is what stopped the process.
 type Signal struct {
-	Number    int    `json:"number"`
-	Name      string `json:"name"`
-	Code      int    `json:"code"`
-	CodeName  string `json:"codeName,omitempty"`
-	Address   *Addr  `json:"address,omitempty"`
-	SenderPID int    `json:"senderPid,omitempty"`
-	SenderUID *int   `json:"senderUid,omitempty"`
-	Thread    int    `json:"thread,omitempty"`
+	Number    int     `json:"number"`
+	Name      string  `json:"name"`
+	Code      int     `json:"code"`
+	CodeName  string  `json:"codeName,omitempty"`
+	Address   OptAddr `json:"address,omitzero"`
+	SenderPID int     `json:"senderPid,omitempty"`
+	SenderUID *int    `json:"senderUid,omitempty"`
+	Thread    int     `json:"thread,omitempty"`
 	// Meaning says in a sentence what happened.
 	Meaning string `json:"meaning,omitempty"`
 }
@@ -89,24 +107,24 @@ type ThreadReport struct {
 // FrameReport is a frame. Inlined ones precede the physical frame they belong
 // to and repeat its addresses.
 type FrameReport struct {
-	Index  int    `json:"index"`
-	PC     Addr   `json:"pc"`
-	SP     *Addr  `json:"sp,omitempty"`
-	CFA    *Addr  `json:"cfa,omitempty"`
-	Method string `json:"method"`
-	Trust  string `json:"trust"`
+	Index  int     `json:"index"`
+	PC     Addr    `json:"pc"`
+	SP     OptAddr `json:"sp,omitzero"`
+	CFA    OptAddr `json:"cfa,omitzero"`
+	Method string  `json:"method"`
+	Trust  string  `json:"trust"`
 	// Exact is set where PC is the instruction being executed, unset where it
 	// is a return address.
-	Exact          bool   `json:"exact,omitempty"`
-	Module         string `json:"module,omitempty"` // build-id, or path where there is none
-	ModuleOffset   *Addr  `json:"moduleOffset,omitempty"`
-	Function       string `json:"function,omitempty"` // demangled
-	LinkageName    string `json:"linkageName,omitempty"`
-	FunctionOffset *Addr  `json:"functionOffset,omitempty"`
-	File           string `json:"file,omitempty"`
-	Line           int    `json:"line,omitempty"`
-	Inlined        bool   `json:"inlined,omitempty"`
-	SignalFrame    bool   `json:"signalFrame,omitempty"`
+	Exact          bool    `json:"exact,omitempty"`
+	Module         string  `json:"module,omitempty"` // build-id, or path where there is none
+	ModuleOffset   OptAddr `json:"moduleOffset,omitzero"`
+	Function       string  `json:"function,omitempty"` // demangled
+	LinkageName    string  `json:"linkageName,omitempty"`
+	FunctionOffset OptAddr `json:"functionOffset,omitzero"`
+	File           string  `json:"file,omitempty"`
+	Line           int     `json:"line,omitempty"`
+	Inlined        bool    `json:"inlined,omitempty"`
+	SignalFrame    bool    `json:"signalFrame,omitempty"`
 	// Rule is how the caller was found: the CFA, RA and FP rules.
 	Rule string `json:"rule,omitempty"`
 	// Skipped says why better methods did not find the caller.
@@ -146,7 +164,7 @@ func (t *Target) reportSignal(s *core.Signal) *Signal {
 	}
 	r := &Signal{Number: s.Number, Name: s.Name, Code: s.Code, CodeName: s.CodeName, Thread: s.Thread, Meaning: t.Meaning(s)}
 	if s.HasAddress {
-		r.Address = addr(s.Address)
+		r.Address = known(s.Address)
 	}
 	if s.HasSender {
 		r.SenderPID, r.SenderUID = s.SenderPID, &s.SenderUID
@@ -157,8 +175,13 @@ func (t *Target) reportSignal(s *core.Signal) *Signal {
 // Report walks the given threads and returns the whole report.
 func (t *Target) Report(ctx context.Context, threads []*core.Thread) (*Report, error) {
 	r := t.Head()
-	for s := range t.Stacks(ctx, threads) {
-		r.Threads = append(r.Threads, t.ReportStack(s))
+	r.Threads = []ThreadReport{}
+	for th := range Parallel(ctx, t, threads, func(w *Walker, th *core.Thread) ThreadReport {
+		thread := *w.Report(w.Walk(th), true)
+		thread.Frames = slices.Clone(thread.Frames)
+		return thread
+	}) {
+		r.Threads = append(r.Threads, th)
 	}
 	r.Modules = t.ReportModules()
 	r.Problems = t.ReportProblems()
@@ -172,32 +195,6 @@ func (t *Target) ReportProblems() []string {
 		problems = append(problems, err.Error())
 	}
 	return problems
-}
-
-// ReportStack names the frames of a stack.
-func (t *Target) ReportStack(s *Stack) ThreadReport {
-	r := ThreadReport{
-		TID: s.Thread.ID, Name: s.Thread.Name, Crashed: s.Thread.Crashed,
-		Frames: make([]FrameReport, 0, len(s.Frames)),
-		Stop:   StopReport{Reason: s.Stop.Reason.String(), Detail: t.stopDetail(s)},
-	}
-	var names []symbol.Location
-	for i := range s.Frames {
-		f := &s.Frames[i]
-		base := t.reportFrame(f)
-		names = t.Locate(f.LookupPC(), names[:0])
-		if len(names) == 0 {
-			names = append(names, symbol.Location{})
-		}
-		for j := range names {
-			fr := base
-			fr.Index = len(r.Frames)
-			fr.name(&names[j], f)
-			fr.Inlined = j < len(names)-1
-			r.Frames = append(r.Frames, fr)
-		}
-	}
-	return r
 }
 
 // stopDetail explains the end of a stack: that the file of the last frame's
@@ -217,43 +214,39 @@ func (t *Target) stopDetail(s *Stack) string {
 	return fmt.Sprintf("the file of %s (build-id %s) was not found; %s", m.Path, orNone(m.BuildID), detail)
 }
 
-func (t *Target) reportFrame(f *unwind.Frame) FrameReport {
-	r := FrameReport{
-		PC: Addr(f.PC), Method: f.Method.String(), Trust: f.Trust.String(),
-		Exact: f.Exact, SignalFrame: f.Signal,
-	}
-	if sp, ok := f.Regs.Get(t.img.Arch.SP); ok {
-		r.SP = addr(sp)
+// describe fills in what is known without a name.
+func (r *FrameReport) describe(f *unwind.Frame, m *Module, a *arch.Arch) {
+	r.PC, r.Method, r.Trust = Addr(f.PC), f.Method.String(), f.Trust.String()
+	r.Exact, r.SignalFrame = f.Exact, f.Signal
+	if sp, ok := f.Regs.Get(a.SP); ok {
+		r.SP = known(sp)
 	}
 	if f.CFA != 0 {
-		r.CFA, r.Rule = addr(f.CFA), f.Row.Format(t.img.Arch)
+		r.CFA = known(f.CFA)
+	}
+	if m != nil {
+		r.Module, r.ModuleName, r.ModuleOffset = m.ID(), m.Name(), known(f.PC-m.Bias)
+	}
+}
+
+// named fills in what is known of the code at the frame.
+func (r *FrameReport) named(n *name, f *unwind.Frame) {
+	r.Function = n.demangled
+	if n.demangled != n.Func {
+		r.LinkageName = n.Func
+	}
+	r.FunctionOffset = known(n.Offset + f.PC - f.LookupPC())
+	r.File, r.Line = n.File, n.Line
+}
+
+// explain fills in how the caller was found.
+func (r *FrameReport) explain(f *unwind.Frame, a *arch.Arch) {
+	if f.CFA != 0 {
+		r.Rule = f.Row.Format(a)
 	}
 	if f.Skipped != nil {
 		r.Skipped = f.Skipped.Error()
 	}
-	if m := t.moduleAt(f.LookupPC()); m != nil {
-		m.load()
-		r.Module, r.ModuleName, r.ModuleOffset = m.ID(), m.Name(), addr(f.PC-m.Bias)
-	}
-	return r
-}
-
-// name fills in what is known of the code at the frame.
-func (r *FrameReport) name(l *symbol.Location, f *unwind.Frame) {
-	if l.Func == "" {
-		return
-	}
-	r.Function = symbol.Demangle(l.Func)
-	if r.Function != l.Func {
-		r.LinkageName = l.Func
-	}
-	r.FunctionOffset = addr(l.Offset + f.PC - f.LookupPC())
-	r.File, r.Line = l.File, l.Line
-}
-
-func addr(v uint64) *Addr {
-	a := Addr(v)
-	return &a
 }
 
 // ModuleReport is a module and what was found for it.

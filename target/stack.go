@@ -7,7 +7,6 @@ import (
 	"runtime"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -28,7 +27,7 @@ func (s *Stack) Complete() bool {
 func (t *Target) Stack(tid int) (*Stack, error) {
 	for i := range t.img.Threads {
 		if th := &t.img.Threads[i]; th.ID == tid {
-			return t.walk(th), nil
+			return t.NewWalker().Walk(th), nil
 		}
 	}
 	return nil, fmt.Errorf("thread %d: %w", tid, ErrNoThread)
@@ -38,31 +37,30 @@ func (t *Target) Stack(tid int) (*Stack, error) {
 // crashed one first, then as in the image.
 func (t *Target) Threads() []*core.Thread {
 	threads := make([]*core.Thread, 0, len(t.img.Threads))
-	for i := range t.img.Threads {
-		if t.img.Threads[i].Crashed {
-			threads = append(threads, &t.img.Threads[i])
-		}
-	}
-	for i := range t.img.Threads {
-		if !t.img.Threads[i].Crashed {
-			threads = append(threads, &t.img.Threads[i])
+	for _, crashed := range []bool{true, false} {
+		for i := range t.img.Threads {
+			if th := &t.img.Threads[i]; th.Crashed == crashed {
+				threads = append(threads, th)
+			}
 		}
 	}
 	return threads
 }
 
-// maxAhead is how many walked stacks wait for those before them. It bounds the
+// maxAhead is how many results wait for those before them. It bounds the
 // memory that a process with many threads takes.
 const maxAhead = 64
 
-// Stacks walks the stacks of threads in parallel and yields them in the given
-// order, each as soon as it and those before it are there.
-func (t *Target) Stacks(ctx context.Context, threads []*core.Thread) iter.Seq[*Stack] {
+// Parallel calls f for threads, in as many goroutines as help, each with its
+// own Walker, and yields the results in the order of threads, each as soon as
+// it and those before it are there. What f returns must not refer to the
+// Walker's memory. It ends early when ctx does.
+func Parallel[T any](ctx context.Context, t *Target, threads []*core.Thread, f func(*Walker, *core.Thread) T) iter.Seq[T] {
 	type job struct {
 		thread *core.Thread
-		done   chan *Stack
+		done   chan T
 	}
-	return func(yield func(*Stack) bool) {
+	return func(yield func(T) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		jobs, order := make(chan job), make(chan job, maxAhead)
@@ -70,7 +68,7 @@ func (t *Target) Stacks(ctx context.Context, threads []*core.Thread) iter.Seq[*S
 			defer close(order)
 			defer close(jobs)
 			for _, th := range threads {
-				j := job{th, make(chan *Stack, 1)}
+				j := job{th, make(chan T, 1)}
 				for _, queue := range []chan job{order, jobs} {
 					select {
 					case queue <- j:
@@ -82,44 +80,21 @@ func (t *Target) Stacks(ctx context.Context, threads []*core.Thread) iter.Seq[*S
 		}()
 		for range min(runtime.GOMAXPROCS(0), len(threads)) {
 			go func() {
+				w := t.NewWalker()
 				for j := range jobs {
-					j.done <- t.walk(j.thread)
+					j.done <- f(w, j.thread)
 				}
 			}()
 		}
 		for j := range order {
 			select {
-			case s := <-j.done:
-				if !yield(s) {
+			case result := <-j.done:
+				if !yield(result) {
 					return
 				}
 			case <-ctx.Done():
 				return
 			}
 		}
-	}
-}
-
-// walk walks one stack. A file that shrinks meanwhile ends the stack where it
-// was, instead of the program.
-func (t *Target) walk(th *core.Thread) *Stack {
-	s := &Stack{Thread: th}
-	u := t.workers.Get().(*unwind.Unwinder)
-	defer t.workers.Put(u)
-	u.PACMask = th.PACMask
-	if err := memreader.Guard(func() { s.Frames, s.Stop = u.Unwind(nil, &th.Regs) }); err != nil {
-		s.Stop = unwind.Stop{Reason: unwind.UnreadableMemory, Detail: fmt.Errorf("a mapped file became shorter: %w", err)}
-	}
-	return s
-}
-
-func (t *Target) newUnwinder() *unwind.Unwinder {
-	steppers := t.opts.Steppers
-	if steppers == nil {
-		steppers = unwind.Default
-	}
-	return &unwind.Unwinder{
-		Arch: t.img.Arch, Mem: t.mem, Find: t.place, Steppers: steppers(),
-		MaxFrames: t.opts.MaxFrames, MaxTime: t.opts.MaxTime,
 	}
 }

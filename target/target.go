@@ -48,8 +48,6 @@ type Target struct {
 	places  []unwind.Place
 	files   *fileSearch
 
-	workers sync.Pool // of *unwind.Unwinder
-
 	mu       sync.Mutex
 	problems []error
 }
@@ -64,7 +62,6 @@ func New(img *core.Image, opts Options) *Target {
 	t.modules = t.findModules()
 	t.places = t.layOut()
 	t.mem = &memreader.Layers{Top: img.Mem, Under: (*moduleMemory)(t)}
-	t.workers.New = func() any { return t.newUnwinder() }
 	return t
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -78,20 +77,25 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	}
 
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	w := newReportWriter(c.format, out, paint, c.verbose)
+	form := newFormat(c.format, paint, c.verbose)
 	head := t.Head()
-	w.head(&head)
+	_, _ = out.Write(form.head(&head))
+	separator := ""
 	complete := len(threads) > 0 && t.Image().Truncated == nil
-	for s := range t.Stacks(cmd.Context(), threads) {
-		complete = complete && s.Complete()
-		r := t.ReportStack(s)
-		if !c.verbose {
-			hideWorkings(&r)
+	for r := range target.Parallel(cmd.Context(), t, threads, func(w *target.Walker, th *core.Thread) rendered {
+		s := w.Walk(th)
+		return rendered{form.thread(w.Report(s, c.verbose)), s.Complete()}
+	}) {
+		complete = complete && r.complete
+		_, _ = out.WriteString(separator)
+		separator = form.separator()
+		_, _ = out.Write(r.text)
+		if c.format == "jsonl" {
+			_ = out.Flush()
 		}
-		w.thread(&r)
 	}
-	w.tail(t)
-	if err := out.Flush(); err != nil {
+	_, _ = out.Write(form.tail(t))
+	if err := out.Flush(); err != nil { // the first error of all the writes
 		return fmt.Errorf("writing the result: %w", err)
 	}
 	sayProblems(cmd.ErrOrStderr(), t)
@@ -99,6 +103,12 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 		return incompleteError{}
 	}
 	return nil
+}
+
+// rendered is the text of a thread.
+type rendered struct {
+	text     []byte
+	complete bool
 }
 
 // selected returns the threads to print.
@@ -118,13 +128,6 @@ func (c *btCommand) selected(t *target.Target) ([]*core.Thread, error) {
 	return threads, nil
 }
 
-// hideWorkings removes what is shown only on demand.
-func hideWorkings(r *target.ThreadReport) {
-	for i := range r.Frames {
-		r.Frames[i].Rule, r.Frames[i].Skipped = "", ""
-	}
-}
-
 // sayProblems prints problems, which go to standard error.
 func sayProblems(stderr io.Writer, t *target.Target) {
 	for _, p := range t.ReportProblems() {
@@ -132,19 +135,21 @@ func sayProblems(stderr io.Writer, t *target.Target) {
 	}
 }
 
-// reportWriter writes a report piece by piece.
-type reportWriter interface {
-	head(*target.Report)
-	thread(*target.ThreadReport)
-	tail(*target.Target)
+// format renders the pieces of a report. It is safe for concurrent use.
+type format interface {
+	head(*target.Report) []byte
+	thread(*target.ThreadReport) []byte
+	// separator stands between two threads.
+	separator() string
+	tail(*target.Target) []byte
 }
 
-func newReportWriter(format string, out *bufio.Writer, paint painter, verbose bool) reportWriter {
-	switch format {
+func newFormat(name string, paint painter, verbose bool) format {
+	switch name {
 	case "json":
-		return &jsonWriter{out: out}
+		return jsonFormat{}
 	case "jsonl":
-		return &jsonLinesWriter{out: out, enc: json.NewEncoder(out)}
+		return jsonLines{}
 	}
-	return &textWriter{out: out, paint: paint, verbose: verbose}
+	return &textFormat{paint: paint, verbose: verbose}
 }

@@ -48,7 +48,7 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	} else {
-		(&textWriter{out: out}).head(&head)
+		_, _ = out.Write((*textFormat)(nil).head(&head))
 		fmt.Fprintf(out, "threads: %d\n\n", len(t.Image().Threads))
 		writeModules(out, modules)
 	}

@@ -25,14 +25,35 @@ func newPainter(when string, out io.Writer) (painter, error) {
 	return false, fmt.Errorf("--color: %q is none of auto, always and never", when)
 }
 
-func (p painter) wrap(code, s string) string {
+// Colours, as parameters of the terminal's SGR sequence.
+const (
+	colorAddress = "34"
+	colorName    = "33"
+	colorDim     = "2"
+	colorBad     = "1;31"
+)
+
+// begin and end append the start and the end of text in a colour.
+func (p painter) begin(b []byte, color string) []byte {
+	if !p {
+		return b
+	}
+	return append(append(append(b, "\x1b["...), color...), 'm')
+}
+
+func (p painter) end(b []byte) []byte {
+	if !p {
+		return b
+	}
+	return append(b, "\x1b[0m"...)
+}
+
+func (p painter) wrap(color, s string) string {
 	if !p || s == "" || s == " " {
 		return s
 	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
+	return string(p.end(append(p.begin(nil, color), s...)))
 }
 
-func (p painter) address(s string) string { return p.wrap("34", s) }
-func (p painter) name(s string) string    { return p.wrap("33", s) }
-func (p painter) dim(s string) string     { return p.wrap("2", s) }
-func (p painter) bad(s string) string     { return p.wrap("1;31", s) }
+func (p painter) dim(s string) string { return p.wrap(colorDim, s) }
+func (p painter) bad(s string) string { return p.wrap(colorBad, s) }

@@ -1,56 +1,55 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/sfcore/sfcore/target"
 )
 
-// textWriter writes the report for people.
-type textWriter struct {
-	out     *bufio.Writer
+// textFormat renders the report for people.
+type textFormat struct {
 	paint   painter
 	verbose bool
 }
 
-func (w *textWriter) head(r *target.Report) {
+func (*textFormat) head(r *target.Report) []byte {
 	p := &r.Process
-	fmt.Fprintf(w.out, "%s: %s", plain(orUnknown(p.Command, p.Executable)), p.Arch)
+	b := fmt.Appendf(nil, "%s: %s", plain(orUnknown(p.Command, p.Executable)), p.Arch)
 	if p.ByteOrder == "big" && p.Arch == "aarch64" {
-		w.out.WriteString(" big-endian")
+		b = append(b, " big-endian"...)
 	}
 	if p.PID != 0 {
-		fmt.Fprintf(w.out, ", pid %d", p.PID)
+		b = fmt.Appendf(b, ", pid %d", p.PID)
 	}
-	w.out.WriteByte('\n')
+	b = append(b, '\n')
 	if p.Signal != nil {
-		fmt.Fprintf(w.out, "%s\n", signalLine(p.Signal))
+		b = append(append(b, plain(signalLine(p.Signal))...), '\n')
 	}
 	if r.Source.Missing > 0 {
-		fmt.Fprintf(w.out, "the core file is truncated: %d bytes are missing\n", r.Source.Missing)
+		b = fmt.Appendf(b, "the core file is truncated: %d bytes are missing\n", r.Source.Missing)
 	}
+	return b
 }
 
 // signalLine says what stopped the process: "SIGSEGV (SEGV_MAPERR) in thread
 // 12: an access through a null pointer".
 func signalLine(s *target.Signal) string {
-	var b strings.Builder
-	b.WriteString(s.Name)
+	line := s.Name
 	if s.CodeName != "" {
-		fmt.Fprintf(&b, " (%s)", s.CodeName)
+		line += " (" + s.CodeName + ")"
 	}
 	if s.Thread != 0 {
-		fmt.Fprintf(&b, " in thread %d", s.Thread)
+		line += fmt.Sprintf(" in thread %d", s.Thread)
 	}
 	switch {
 	case s.Meaning != "":
-		b.WriteString(": " + s.Meaning)
-	case s.Address != nil:
-		fmt.Fprintf(&b, ", address %#x", uint64(*s.Address))
+		line += ": " + s.Meaning
+	case s.Address.Known:
+		line += fmt.Sprintf(", address %#x", uint64(s.Address.Addr))
 	}
-	return b.String()
+	return line
 }
 
 func orUnknown(names ...string) string {
@@ -62,81 +61,125 @@ func orUnknown(names ...string) string {
 	return "(unknown program)"
 }
 
-func (w *textWriter) thread(r *target.ThreadReport) {
-	fmt.Fprintf(w.out, "\nThread %d", r.TID)
+func (*textFormat) separator() string { return "" }
+
+func (*textFormat) tail(*target.Target) []byte { return nil }
+
+func (w *textFormat) thread(r *target.ThreadReport) []byte {
+	b := make([]byte, 0, 64+72*len(r.Frames)) // most lines are shorter
+	b = fmt.Appendf(b, "\nThread %d", r.TID)
 	if r.Name != "" {
-		fmt.Fprintf(w.out, " %q", r.Name)
+		b = fmt.Appendf(b, " %q", r.Name)
 	}
 	if r.Crashed {
-		w.out.WriteString(w.paint.bad(" (crashed)"))
+		b = append(b, w.paint.bad(" (crashed)")...)
 	}
-	w.out.WriteByte('\n')
+	b = append(b, '\n')
 	for i := range r.Frames {
-		w.frame(&r.Frames[i])
+		b = w.frame(b, &r.Frames[i])
 	}
-	stop := "the stack ends here"
-	if r.Stop.Reason != "outermost" {
-		stop = "stopped: " + r.Stop.Reason
+	return w.stop(b, &r.Stop)
+}
+
+func (w *textFormat) stop(b []byte, s *target.StopReport) []byte {
+	text, complete := "the stack ends here", s.Reason == "outermost"
+	if !complete {
+		text = "stopped: " + s.Reason
 	}
-	if r.Stop.Detail != "" && (w.verbose || r.Stop.Reason != "outermost") {
-		stop += ": " + r.Stop.Detail
+	if s.Detail != "" && (w.verbose || !complete) {
+		text += ": " + plain(s.Detail)
 	}
-	if r.Stop.Reason != "outermost" {
-		stop = w.paint.bad(plain(stop))
+	if complete {
+		text = w.paint.dim(text)
 	} else {
-		stop = w.paint.dim(plain(stop))
+		text = w.paint.bad(text)
 	}
-	fmt.Fprintf(w.out, "  -- %s\n", stop)
+	return append(append(append(b, "  -- "...), text...), '\n')
 }
 
 // marks show the trust of a frame.
 var marks = map[string]string{"full": " ", "checked": "~", "guess": "?"}
 
-func (w *textWriter) frame(f *target.FrameReport) {
-	fmt.Fprintf(w.out, "  #%-3d %s  %s %s ", f.Index, w.paint.address(fmt.Sprintf("0x%016x", uint64(f.PC))),
-		w.paint.dim(fmt.Sprintf("%-13s", f.Method)), w.paint.bad(marks[f.Trust]))
+// frame appends the line of a frame. A core may have a hundred thousand, so it
+// goes without package fmt.
+func (w *textFormat) frame(b []byte, f *target.FrameReport) []byte {
+	b = append(b, "  #"...)
+	start := len(b)
+	b = pad(strconv.AppendInt(b, int64(f.Index), 10), start, 4)
+	b = w.paint.begin(b, colorAddress)
+	b = appendHex16(append(b, "0x"...), uint64(f.PC))
+	b = w.paint.end(b)
+	b = w.paint.begin(append(b, "  "...), colorDim)
+	start = len(b)
+	b = pad(append(b, f.Method...), start, 13)
+	b = append(w.paint.end(b), ' ')
+	b = append(append(b, w.paint.bad(marks[f.Trust])...), ' ')
 	if f.Function != "" {
-		w.out.WriteString(w.paint.name(plain(f.Function)))
-		if off := *f.FunctionOffset; off != 0 && !f.Inlined {
-			fmt.Fprintf(w.out, "+%#x", uint64(off))
+		b = w.paint.begin(b, colorName)
+		b = w.paint.end(append(b, plain(f.Function)...))
+		if off := f.FunctionOffset.Addr; off != 0 && !f.Inlined {
+			b, _ = off.AppendText(append(b, '+'))
 		}
 	} else {
-		w.out.WriteString("??")
+		b = append(b, "??"...)
 	}
 	if f.SignalFrame {
-		w.out.WriteString(" <signal handler called>")
+		b = append(b, " <signal handler called>"...)
 	}
 	if f.Inlined {
-		w.out.WriteString(" (inlined)")
+		b = append(b, " (inlined)"...)
 	}
 	if f.File != "" {
-		fmt.Fprintf(w.out, " at %s:%d", plain(f.File), f.Line)
+		b = append(append(b, " at "...), plain(f.File)...)
+		b = strconv.AppendInt(append(b, ':'), int64(f.Line), 10)
 	}
 	if f.ModuleName != "" {
-		fmt.Fprintf(w.out, " in %s", plain(f.ModuleName))
-		if f.Function == "" && f.ModuleOffset != nil {
-			fmt.Fprintf(w.out, "+%#x", uint64(*f.ModuleOffset))
+		b = append(append(b, " in "...), plain(f.ModuleName)...)
+		if f.Function == "" {
+			b, _ = f.ModuleOffset.AppendText(append(b, '+'))
 		}
 	}
-	w.out.WriteByte('\n')
-	if f.Rule != "" && !f.Inlined {
-		fmt.Fprintf(w.out, "       %s\n", w.paint.dim(fmt.Sprintf("cfa %#x  %s", uint64(*f.CFA), f.Rule)))
-	}
-	if f.Skipped != "" && !f.Inlined {
-		fmt.Fprintf(w.out, "       %s\n", w.paint.dim("skipped "+plain(f.Skipped)))
-	}
+	return w.workings(append(b, '\n'), f)
 }
 
-func (w *textWriter) tail(*target.Target) {}
+// workings appends how the caller was found, where that is known.
+func (w *textFormat) workings(b []byte, f *target.FrameReport) []byte {
+	if f.Inlined {
+		return b
+	}
+	if f.Rule != "" {
+		b = fmt.Appendf(b, "       %s\n", w.paint.dim(fmt.Sprintf("cfa %#x  %s", uint64(f.CFA.Addr), f.Rule)))
+	}
+	if f.Skipped != "" {
+		b = fmt.Appendf(b, "       %s\n", w.paint.dim("skipped "+plain(f.Skipped)))
+	}
+	return b
+}
+
+// pad appends spaces until b is width longer than start.
+func pad(b []byte, start, width int) []byte {
+	for len(b) < start+width {
+		b = append(b, ' ')
+	}
+	return b
+}
+
+// appendHex16 appends the 16 hexadecimal digits of v.
+func appendHex16(b []byte, v uint64) []byte {
+	for shift := 60; shift >= 0; shift -= 4 {
+		b = append(b, "0123456789abcdef"[v>>shift&0xf])
+	}
+	return b
+}
 
 // plain makes text from a core or a file fit to be shown on a terminal:
 // control characters, which could be commands to it, are written as escapes.
 func plain(s string) string {
+	if isPrintableASCII(s) {
+		return s
+	}
 	clean := func(r rune) bool {
 		return r < ' ' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\ufffd' || isBidi(r)
-	}
-	if strings.IndexFunc(s, clean) < 0 {
-		return s
 	}
 	var b strings.Builder
 	for i, r := range s {
@@ -150,6 +193,15 @@ func plain(s string) string {
 		}
 	}
 	return b.String()
+}
+
+func isPrintableASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // isBidi reports whether r changes the direction of text, by which what is

@@ -1,0 +1,112 @@
+package target
+
+import (
+	"fmt"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/symbol"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// Walker walks stacks and names their frames, one stack at a time, with memory
+// that it uses again: what it returns is valid until it is used for the next
+// stack. It is not safe for concurrent use; every worker has its own.
+type Walker struct {
+	target   *Target
+	unwinder unwind.Unwinder
+	frames   []unwind.Frame
+	names    map[uint64]naming // by lookup pc
+	report   ThreadReport
+}
+
+// naming is what is known of the code at a lookup pc.
+type naming struct {
+	module *Module
+	names  []name // the innermost first; the last is the physical frame's
+}
+
+type name struct {
+	symbol.Location
+	demangled string
+}
+
+// maxNames bounds the names that a Walker remembers.
+const maxNames = 1 << 16
+
+// NewWalker returns a Walker for the threads of t.
+func (t *Target) NewWalker() *Walker {
+	steppers := t.opts.Steppers
+	if steppers == nil {
+		steppers = unwind.Default
+	}
+	return &Walker{
+		target: t,
+		unwinder: unwind.Unwinder{
+			Arch: t.img.Arch, Mem: t.mem, Find: t.place, Steppers: steppers(),
+			MaxFrames: t.opts.MaxFrames, MaxTime: t.opts.MaxTime,
+		},
+		names: make(map[uint64]naming),
+	}
+}
+
+// Walk walks the stack of a thread. A file that shrinks meanwhile ends the
+// stack where it was, instead of the program.
+func (w *Walker) Walk(th *core.Thread) *Stack {
+	s := &Stack{Thread: th}
+	w.unwinder.PACMask = th.PACMask
+	frames := w.frames[:0]
+	if err := memreader.Guard(func() { frames, s.Stop = w.unwinder.Unwind(frames, &th.Regs) }); err != nil {
+		s.Stop = unwind.Stop{Reason: unwind.UnreadableMemory, Detail: fmt.Errorf("a mapped file became shorter: %w", err)}
+	}
+	w.frames, s.Frames = frames, frames
+	return s
+}
+
+// name looks up the code at a lookup pc, or remembers it: the threads of a
+// process are mostly in the same few places.
+func (w *Walker) name(pc uint64) naming {
+	if n, ok := w.names[pc]; ok {
+		return n
+	}
+	if len(w.names) >= maxNames {
+		clear(w.names)
+	}
+	n := naming{module: w.target.moduleAt(pc)}
+	for _, l := range w.target.Locate(pc, nil) {
+		n.names = append(n.names, name{l, symbol.Demangle(l.Func)})
+	}
+	w.names[pc] = n
+	return n
+}
+
+// Report names the frames of a stack. With workings, the frames tell how their
+// callers were found, and why not better.
+func (w *Walker) Report(s *Stack, workings bool) *ThreadReport {
+	r := &w.report
+	*r = ThreadReport{
+		TID: s.Thread.ID, Name: s.Thread.Name, Crashed: s.Thread.Crashed,
+		Frames: r.Frames[:0],
+		Stop:   StopReport{Reason: s.Stop.Reason.String(), Detail: w.target.stopDetail(s)},
+	}
+	if r.Frames == nil {
+		r.Frames = []FrameReport{}
+	}
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		n := w.name(f.LookupPC())
+		physical := len(n.names) - 1
+		for j := range max(1, len(n.names)) {
+			r.Frames = append(r.Frames, FrameReport{Index: len(r.Frames), Inlined: j < physical})
+			fr := &r.Frames[len(r.Frames)-1]
+			fr.describe(f, n.module, w.target.img.Arch)
+			if j <= physical {
+				fr.named(&n.names[j], f)
+			}
+			if workings {
+				fr.explain(f, w.target.img.Arch)
+			}
+		}
+	}
+	return r
+}
