@@ -94,12 +94,13 @@ func (t *table) prepare() error {
 	if _, err := t.parse(); err != nil {
 		return err
 	}
-	for i := 1; i < t.n; i++ {
-		if t.pc(i-1) >= t.pc(i) {
-			err := t.formatError(t.first+i*2*t.size, "initial_location", "the table is not sorted")
-			t.n = 0
-			return err
+	last := uint64(0)
+	for i := range t.n {
+		pc := t.pc(i)
+		if pc <= last && i > 0 {
+			return t.entryError(i, "the table is not sorted")
 		}
+		last = pc
 	}
 	return nil
 }
@@ -123,8 +124,8 @@ func (t *table) column(i int) uint64 {
 	return o.pointer(&c, t.enc, "")
 }
 
-// search returns the last entry whose function begins at or before pc.
-func (t *table) search(pc uint64) (i int, ok bool) {
+// search returns the last entry whose function begins at or before pc, or -1.
+func (t *table) search(pc uint64) int {
 	lo, hi := 0, t.n
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
@@ -134,7 +135,12 @@ func (t *table) search(pc uint64) (i int, ok bool) {
 			hi = mid
 		}
 	}
-	return lo - 1, lo > 0
+	return lo - 1
+}
+
+// entryError returns an error about the address in entry i.
+func (t *table) entryError(i int, msg string) error {
+	return t.formatError(t.first+2*i*t.size, "initial_location", msg)
 }
 
 func (t *table) formatError(off int, field, msg string) error {

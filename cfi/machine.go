@@ -22,9 +22,12 @@ type Machine struct {
 	cies    [cieSlots]cachedCIE
 }
 
-// cieSlots is the size of the cache of CIEs, a power of two. A library has
-// about five, of which one or two are in constant use.
-const cieSlots = 32
+// cieSlots is the size of the cache of CIEs. A library has about five, of
+// which one or two are in constant use.
+const (
+	cieBits  = 5
+	cieSlots = 1 << cieBits
+)
 
 // cachedCIE is a CIE and the row that its initial instructions make.
 type cachedCIE struct {
@@ -72,18 +75,9 @@ func (m *Machine) Find(s *Section, pc uint64, regs *arch.Regs, mem *memreader.Wo
 func (m *Machine) enter(s *Section, pc uint64, p *program) (found bool, err error) {
 	ix := s.lookup()
 	if ix == nil {
-		i, ok := s.table.search(pc)
-		if !ok {
-			return false, nil
-		}
-		// The table is believed as far as the FDE bears it out.
-		f, err := m.begin(s, s.table.fde(i)-s.origin.self, p)
-		if err == nil && f.start == s.table.pc(i) {
-			return f.covers(pc), nil
-		}
+		found, err := m.search(s, pc, p)
 		if err == nil {
-			err = s.table.formatError(s.table.first+i*2*s.table.size, "initial_location",
-				fmt.Sprintf("%#x, but the FDE begins at %#x", s.table.pc(i), f.start))
+			return found, nil
 		}
 		ix = s.doWithoutTable(err)
 	}
@@ -99,6 +93,29 @@ func (m *Machine) enter(s *Section, pc uint64, p *program) (found bool, err erro
 		return false, ix.damage
 	}
 	return true, nil
+}
+
+// search looks pc up in the table, which is believed as far as FDEs bear it
+// out. If there is none for pc, those on both sides must begin where the table
+// says, or the error tells which does not.
+func (m *Machine) search(s *Section, pc uint64, p *program) (found bool, err error) {
+	i := s.table.search(pc)
+	for _, i := range [...]int{i, i + 1} {
+		if i < 0 || i == s.table.n {
+			continue
+		}
+		f, err := m.begin(s, s.table.fde(i)-s.origin.self, p)
+		if err != nil {
+			return false, err
+		}
+		if f.start != s.table.pc(i) {
+			return false, s.table.entryError(i, fmt.Sprintf("%#x, but the FDE begins at %#x", s.table.pc(i), f.start))
+		}
+		if f.covers(pc) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // begin reads the FDE at off and makes p its program, at the first row.
@@ -129,7 +146,9 @@ func (m *Machine) begin(s *Section, off uint64, p *program) (f fde, err error) {
 
 // common returns the CIE at off, and the row that it makes.
 func (m *Machine) common(s *Section, off int) (*cachedCIE, error) {
-	slot := &m.cies[uint64(off+len(s.data))*0x9e3779b97f4a7c15>>(64-5)]
+	// The length stands for the section, whose address Go does not give away;
+	// the factor is 2^64 divided by the golden ratio [Knuth, 6.4].
+	slot := &m.cies[uint64(off+len(s.data))*0x9e3779b97f4a7c15>>(64-cieBits)]
 	if slot.s == s && slot.cie.off == off {
 		return slot, nil
 	}

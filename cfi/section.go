@@ -57,8 +57,8 @@ func ParseDebugFrame(a *arch.Arch, data []byte, bias uint64) (*Section, error) {
 }
 
 // Problem returns why lookups do without the table in .eh_frame_hdr: a
-// [*FormatError] about it. It is nil if there is no table, if the table is in
-// use, and before the first lookup.
+// [*FormatError] about it, or about an entry that it points to. It is nil if
+// there is no table, if the table is in use, and before the first lookup.
 func (s *Section) Problem() error {
 	if ix := s.index.Load(); ix != nil {
 		return ix.why
