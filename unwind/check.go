@@ -76,26 +76,39 @@ func (u *Unwinder) checkRA(ra uint64, m Method, f *Frame, e Evidence) raVerdict 
 	return raGood
 }
 
-// examine looks at the code around a return address: whether it is in an
+// site is what is known of a return address.
+type site struct {
+	ra         uint64
+	evidence   Evidence
+	module     *Module           // of the call
+	trampoline *arch.SignalFrame // that begins at ra, or nil
+}
+
+// site looks at the code around a return address: whether it is in an
 // executable mapping, whether a call precedes it, and whether it is where the
 // kernel lets signal handlers return to.
-func (u *Unwinder) examine(ra uint64) (Evidence, *arch.SignalFrame) {
+func (u *Unwinder) site(ra uint64) *site {
+	s := &u.sites[(ra^ra>>9)%maxSites]
+	if s.ra == ra && ra != 0 {
+		return s
+	}
+	*s = site{ra: ra}
 	// A call may be the last instruction of a mapping and a trampoline the
 	// first, so both sides count.
-	if !u.at(ra-1).Executable && !u.at(ra).Executable {
-		return 0, nil
+	place := u.Find(ra - 1)
+	if !place.Executable && !u.Find(ra).Executable {
+		return s
 	}
-	e := Executable
+	s.module, s.evidence = place.Module, Executable
 	if code, err := u.code.Bytes(ra-callSize, callSize); err != nil {
-		e |= CodeUnread
+		s.evidence |= CodeUnread
 	} else if u.Arch.EndsInCall(code) {
-		e |= AfterCall
+		s.evidence |= AfterCall
 	}
-	trampoline := u.trampolineAt(ra)
-	if trampoline != nil {
-		e |= AtTrampoline
+	if s.trampoline = u.trampolineAt(ra); s.trampoline != nil {
+		s.evidence |= AtTrampoline
 	}
-	return e, trampoline
+	return s
 }
 
 // trampolineAt returns the signal frame whose trampoline begins at pc, or nil.

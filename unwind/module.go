@@ -25,6 +25,3 @@ type Place struct {
 	Module     *Module
 	Executable bool
 }
-
-// contains reports whether addr is in the range.
-func (p *Place) contains(addr uint64) bool { return addr-p.Lo < p.Hi-p.Lo }

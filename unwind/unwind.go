@@ -14,9 +14,10 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// Unwinder walks stacks of one process. Fill in the fields and call Unwind as
-// often as wanted. It is not safe for concurrent use: every worker has its
-// own, around the same memory and modules.
+// Unwinder walks stacks of one process, which must not change meanwhile. Fill
+// in the fields and call Unwind as often as wanted; Arch, Mem and Find are
+// remembered from the first call on. It is not safe for concurrent use: every
+// worker has its own, around the same memory and modules.
 type Unwinder struct {
 	Arch *arch.Arch
 	// Mem is the memory of the process.
@@ -35,7 +36,7 @@ type Unwinder struct {
 
 	words  memreader.Words // stack and data
 	code   memreader.Words // instructions, which are elsewhere
-	place  Place           // the last that Find told
+	sites  [maxSites]site
 	cursor Cursor
 	row    arch.Row
 	low    uint64 // no further CFA may be below this
@@ -51,6 +52,10 @@ const (
 	// maxSignals bounds the signal frames of one stack. Where the kernel nests
 	// them each needs room on a stack; only a forged chain has more.
 	maxSignals = 256
+
+	// maxSites is how many return addresses are remembered. Threads of one
+	// process return to few places.
+	maxSites = 1 << 9
 
 	// maxMisses is how many methods can fail for one frame.
 	maxMisses = 8
@@ -99,15 +104,14 @@ func (u *Unwinder) maxFrames() int {
 
 // start prepares for a walk.
 func (u *Unwinder) start() {
-	for _, w := range []*memreader.Words{&u.words, &u.code} {
-		if w.R != u.Mem || w.BigEndian != u.Arch.BigEndian {
-			*w = memreader.Words{R: u.Mem, BigEndian: u.Arch.BigEndian}
-		}
+	if u.words.R == nil {
+		u.words = memreader.Words{R: u.Mem, BigEndian: u.Arch.BigEndian}
+		u.code = memreader.Words{R: u.Mem, BigEndian: u.Arch.BigEndian}
 	}
 	if u.PACMask == 0 {
 		u.PACMask = u.Arch.PACMask
 	}
-	u.place, u.low = Place{}, 0
+	u.low = 0
 }
 
 // revisited reports whether an earlier frame is the same signal frame as f.
@@ -121,22 +125,14 @@ func revisited(frames []Frame, f *Frame) bool {
 	return false
 }
 
-// arrive completes a frame whose PC is set with what is at that place.
+// arrive completes a frame whose PC is set and exact.
 func (u *Unwinder) arrive(f *Frame) {
-	place := u.at(f.LookupPC())
+	place := u.Find(f.PC)
 	f.Module, f.executable = place.Module, place.Executable
-	if f.Exact && f.executable {
+	if f.executable {
 		f.trampoline = u.trampolineAround(f.PC)
 		f.Signal = f.trampoline != nil
 	}
-}
-
-// at tells what is at addr. Neighbouring frames are often in one module.
-func (u *Unwinder) at(addr uint64) *Place {
-	if !u.place.contains(addr) {
-		u.place = u.Find(addr)
-	}
-	return &u.place
 }
 
 // step finds the caller of f, or why there is none.
@@ -207,8 +203,8 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 		u.leave(f, row, cfa)
 		return Stop{Outermost, errZeroRA}, true
 	}
-	evidence, trampoline := u.examine(ra)
-	switch u.checkRA(ra, m, f, evidence) {
+	at := u.site(ra)
+	switch u.checkRA(ra, m, f, at.evidence) {
 	case raGood:
 	case raBad:
 		u.miss(miss{method: m, kind: missRA, addr: ra})
@@ -219,13 +215,16 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 	}
 
 	u.recover(row, f, caller, cfa, ra)
-	caller.PC, caller.Method, caller.Evidence = ra, m, evidence
-	caller.Exact = row.Signal || trampoline != nil
+	caller.PC, caller.Method, caller.Evidence = ra, m, at.evidence
 	if m == FramePointer && promisesFramePointers(f.Module) {
 		caller.Evidence |= Promised
 	}
 	caller.Trust = min(f.Trust, trust(m, caller.Evidence))
-	u.arrive(caller)
+	if caller.Exact = row.Signal || at.trampoline != nil; caller.Exact {
+		u.arrive(caller)
+	} else {
+		caller.Module, caller.executable = at.module, true
+	}
 	f.Signal = f.Signal || row.Signal
 	u.low = cfa
 	if row.Signal {
