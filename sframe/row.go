@@ -143,6 +143,13 @@ func (f *Func) controlled(e *FRE, i int) (v value, err *FormatError) {
 // section. A row that marks the outermost frame gives an undefined RA; an
 // error is a [*FormatError].
 func (f *Func) Row(e *FRE, row *arch.Row) error {
+	if err := f.row(e, row); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (f *Func) row(e *FRE, row *arch.Row) *FormatError {
 	*row = arch.Row{Signal: f.Signal()}
 	if e.Count() == 0 {
 		if !f.table.ver.outermost {
@@ -162,10 +169,7 @@ func (f *Func) Row(e *FRE, row *arch.Row) error {
 	if err := f.rule(e, &row.RA, &ra, t.FixedRA, t.Arch.LR); err != nil {
 		return err
 	}
-	if err := f.rule(e, &row.FP, &fp, t.FixedFP, t.Arch.FP); err != nil {
-		return err
-	}
-	return nil
+	return f.rule(e, &row.FP, &fp, t.FixedFP, t.Arch.FP)
 }
 
 // rule translates one value into r. If the row does not give it, it is stored

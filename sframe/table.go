@@ -158,6 +158,8 @@ func (t *Table) place(d view) *FormatError {
 	switch {
 	case headerEnd > size:
 		return damage("header-truncated", int(t.Off)+7, t.ver.header.auxLen, "%d bytes do not fit in the %d that are left", t.AuxLen, size-uint64(t.ver.headerSize))
+	case fdesAt > size:
+		return damage("fdes-out-of-range", ints+12, t.ver.header.fdeOff, "FDEs at %#x begin after the end of the data at %#x", fdesAt, size)
 	case fdesEnd > size:
 		return damage("fdes-out-of-range", ints, t.ver.header.numFDEs, "%d FDEs of %d bytes at %#x end at %#x, the data at %#x", t.NumFDEs, t.ver.fdeSize, fdesAt, fdesEnd, size)
 	case fdesEnd > fresAt:

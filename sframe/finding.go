@@ -1,0 +1,148 @@
+package sframe
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Severity says what a [Finding] means for who uses the section.
+type Severity uint8
+
+// The severities.
+const (
+	// Error: the format is violated; some lookup has no or a doubtful answer.
+	Error Severity = iota
+	// Warning: allowed or harmless, but most likely not what was meant.
+	Warning
+	// Note: a habit of a producer, or a place where the texts leave a choice.
+	Note
+)
+
+// String returns "error", "warning" or "note".
+func (s Severity) String() string { return [...]string{"error", "warning", "note"}[min(s, Note)] }
+
+// Finding is one thing that [Section.Validate] found.
+type Finding struct {
+	Severity Severity
+	FormatError
+}
+
+// Meanings returns what every ID of a [FormatError] and of a [Finding] stands
+// for, in one line each.
+func Meanings() map[string]string {
+	m := make(map[string]string, len(kinds))
+	for id, k := range kinds {
+		m[id] = k.meaning
+	}
+	return m
+}
+
+type kind struct {
+	severity Severity
+	meaning  string
+}
+
+// kinds are all IDs.
+var kinds = map[string]kind{
+	// Headers.
+	"header-truncated":     {Error, "the data ends within a header"},
+	"magic-unknown":        {Error, "a table does not begin with the magic number"},
+	"version-unsupported":  {Error, "the version is not one of 1 to 3"},
+	"abi-unknown":          {Error, "the version does not define the ABI"},
+	"abi-byte-order":       {Error, "ABI and magic number have different byte orders"},
+	"abi-machine":          {Error, "the ABI is not that of the file"},
+	"abi-differs":          {Error, "tables of one section have different ABIs"},
+	"fdes-out-of-range":    {Error, "the FDE sub-section is not within the data"},
+	"fres-out-of-range":    {Error, "the FRE sub-section does not begin within the data"},
+	"fres-cut":             {Error, "the FRE sub-section does not end within the data"},
+	"sub-sections-overlap": {Error, "FREs begin before the FDEs end"},
+	"trailing-data":        {Error, "after a table comes something that is neither padding nor a table"},
+	"too-many-tables":      {Error, "there are more tables than any linker leaves"},
+	"flags-undefined":      {Warning, "a flag is set that the version does not define; it is ignored"},
+	"fixed-ra-unusual":     {Warning, "the fixed RA offset is not that of the ABI"},
+	"fixed-fp-unusual":     {Warning, "the fixed FP offset is not 0, as it is from all known producers"},
+	"fre-count-mismatch":   {Warning, "the functions have more or fewer rows than the header says"},
+	"fre-len-mismatch":     {Warning, "the functions' data has more or fewer bytes than the header says"},
+	"aux-header":           {Note, "there is an auxiliary header, which has no defined content"},
+	"sub-section-gap":      {Note, "the sub-sections do not follow one another, as some readers expect"},
+	"ctf-frame":            {Note, "the table is taken for CTF Frame, the draft of version 1"},
+	"starts-from-field":    {Note, "without flag and not sorted: starts are taken as relative to their field, against the text"},
+	"tables-unmerged":      {Note, "there are several tables; lld leaves them, and GNU ld where it does not know the version; most readers see only the first"},
+	"versions-mixed":       {Note, "the tables have different versions"},
+	"zero-tail":            {Note, "the data goes on with zeros; GNU ld leaves the size from before merging"},
+
+	// Functions.
+	"not-sorted":           {Error, "SORTED is set, but the functions are not in order; ld -r up to 2.44 does that"},
+	"unsorted":             {Note, "SORTED is not set; libsframe, glibc and the kernel refuse to search such tables"},
+	"fre-off-out-of-range": {Error, "a function's data does not begin within the FRE sub-section"},
+	"fre-type-unknown":     {Error, "the FRE type is not defined"},
+	"fde-type-unknown":     {Error, "the FDE type is not defined"},
+	"rep-size-zero":        {Error, "a PCMASK function has blocks of 0 bytes"},
+	"func-wraps":           {Error, "a function ends beyond the address space"},
+	"funcs-overlap":        {Warning, "two functions share addresses"},
+	"func-empty":           {Note, "a function has no bytes; gas writes those of empty CFI procedures"},
+	"func-without-fres":    {Note, "a function has no rows: unknown before V3, outermost in V3; gas writes it for .cfi_startproc simple"},
+	"signal-without-fres":  {Note, "a signal trampoline has no rows; gas writes it where it cannot describe the CFI"},
+	"info-reserved":        {Warning, "an undefined bit of an info byte is set"},
+	"padding-not-zero":     {Warning, "the padding of an FDE is not 0"},
+	"key-without-pauth":    {Warning, "an architecture without pointer authentication has a key"},
+	"rep-size-unused":      {Note, "a PCINC function has a block size"},
+	"mask-block-assumed":   {Note, "a PCMASK function of V1 or CTF Frame; its blocks are taken to have 16 bytes"},
+
+	// Rows.
+	"fre-out-of-range":      {Error, "a row is not within the FRE sub-section"},
+	"fre-word-size":         {Error, "the size of data words is not defined"},
+	"fre-not-ascending":     {Error, "a row does not start after the one before it"},
+	"fre-after-function":    {Error, "a row starts beyond the end of the function"},
+	"fre-after-block":       {Error, "a row starts beyond the end of the block"},
+	"fre-without-words":     {Error, "a row has no data words, which means nothing before V2 errata 2"},
+	"flex-word-count":       {Error, "the data words of a flexible row are no pairs for CFA, RA and FP"},
+	"flex-cfa-base":         {Error, "the CFA of a flexible row has no base register"},
+	"flex-ra-control-zero":  {Error, "a flexible row has RA padding, but not the words that it is for"},
+	"flex-control-reserved": {Error, "an undefined bit of a control word is set"},
+	"register-unknown":      {Warning, "a row needs a register that cannot be tracked"},
+	"ra-missing":            {Error, "nothing says where the return address is"},
+	"rows-shared":           {Error, "functions share rows many times over; not all were checked"},
+	"fre-first-late":        {Warning, "the first row is not for the first instruction"},
+	"fre-at-end":            {Note, "the last row starts at the end of the function; gas and LLVM write it for CFI after the last instruction"},
+	"mangled-ra-reserved":   {Warning, "a row says that RA is signed, which version or architecture do not have"},
+	"words-extra":           {Warning, "a row has more data words than the ABI uses"},
+	"outermost-errata-2":    {Note, "a row of V2 has no data words: an outermost frame as of errata 2, which was never released"},
+	"cfa-too-low":           {Warning, "CFA and base register are too close for a return address between them; gas before V3 and LLVM write that where CFA or RA are in another register"},
+	"slot-above-cfa":        {Warning, "a register is stored above the CFA, in the caller's frame; gas up to 2.47 truncates RA offsets of flexible rows"},
+	"slot-unaligned":        {Warning, "a register is stored at an address that is not a multiple of 8"},
+}
+
+// maxPerID bounds the findings with one ID: a section with one fault often has
+// it everywhere.
+const maxPerID = 100
+
+// findings collects what Validate finds.
+type findings struct {
+	list  []Finding
+	count map[string]int
+}
+
+func (l *findings) add(err *FormatError) {
+	if err == nil {
+		return
+	}
+	if l.count == nil {
+		l.count = make(map[string]int)
+	}
+	if l.count[err.ID]++; l.count[err.ID] <= maxPerID {
+		l.list = append(l.list, Finding{kinds[err.ID].severity, *err})
+	}
+}
+
+// finish says how many findings were left out, and sorts by offset.
+func (l *findings) finish() []Finding {
+	for i, f := range l.list {
+		if n := l.count[f.ID]; n > maxPerID {
+			l.list[i].Msg += fmt.Sprintf(" (the first of %d, of which %d are listed)", n, maxPerID)
+			l.count[f.ID] = 0
+		}
+	}
+	slices.SortStableFunc(l.list, func(a, b Finding) int { return int(a.Off - b.Off) })
+	return l.list
+}
