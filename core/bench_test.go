@@ -53,7 +53,7 @@ func BenchmarkOpen(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				img.Close()
+				closeImage(b, img)
 			}
 		})
 	}

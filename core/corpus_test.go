@@ -35,7 +35,7 @@ func openCase(t testing.TB, dir string) *Image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { img.Close() })
+	t.Cleanup(func() { closeImage(t, img) })
 	return img
 }
 

@@ -74,7 +74,7 @@ func TestOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer img.Close()
+		defer closeImage(t, img)
 		if img.Path != path || img.Arch != a || img.PID != 101 || img.Name != "prog" || img.Command != "prog -x arg" || img.Executable != "/bin/prog" {
 			t.Errorf("got %+v", img)
 		}
@@ -232,6 +232,13 @@ func TestOpenNoFile(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), path) != 1 {
 			t.Errorf("%s: got %v, %v, want %q and the path once", path, img, err, want)
 		}
+	}
+}
+
+func closeImage(t testing.TB, img *Image) {
+	t.Helper()
+	if err := img.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

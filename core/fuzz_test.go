@@ -29,7 +29,7 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		defer img.Close()
+		defer closeImage(t, img)
 		end := uint64(0)
 		for i, m := range img.Mappings {
 			if m.Lo < end || m.Lo >= m.Hi {

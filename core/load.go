@@ -55,7 +55,7 @@ func load(ctx context.Context, file *os.File, opts Options) (contents, error) {
 	case m.IsRegular():
 		head := make([]byte, maxMagic)
 		n, err := file.ReadAt(head, 0)
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return contents{}, err
 		}
 		if findCompression(head[:n]) == nil {
@@ -75,7 +75,7 @@ func loadStream(ctx context.Context, stream io.Reader, total int64, opts Options
 	in := &counter{r: stream}
 	buf := bufio.NewReaderSize(in, chunkSize)
 	head, err := buf.Peek(maxMagic)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return contents{}, err
 	}
 	out, kind := io.Reader(buf), "core"

@@ -85,7 +85,7 @@ func checkKernelCore(t *testing.T, path string, opts Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer img.Close()
+	defer closeImage(t, img)
 	wantProblems(t, img)
 	if len(img.Threads) != 2 || img.Executable != "/bin/prog" {
 		t.Errorf("got %+v", img)
@@ -121,7 +121,7 @@ func TestOpenDamagedStream(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer img.Close()
+			defer closeImage(t, img)
 			wantProblems(t, img, "the "+format+" stream ends early, after ")
 			if len(img.Threads) != 2 {
 				t.Errorf("got %d threads", len(img.Threads))
@@ -145,7 +145,7 @@ func TestStreamNotACore(t *testing.T) {
 		"wrong compression": {"\x04\x22\x4d\x18 is not lz4", "lz4"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var in io.Reader = io.MultiReader(strings.NewReader(tt.head), endless{})
+			in := io.MultiReader(strings.NewReader(tt.head), endless{})
 			if name == "short stream" {
 				in = strings.NewReader(tt.head)
 			}

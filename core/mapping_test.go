@@ -45,12 +45,24 @@ func TestJoin(t *testing.T) {
 		{"only files", nil, []Mapping{file(1, 2, 9, false)}, []Mapping{file(1, 2, 9, true)}},
 		{"equal", []Mapping{load(1, 5, false)}, []Mapping{file(1, 5, 9, false)}, []Mapping{file(1, 5, 9, false)}},
 		{"apart", []Mapping{load(5, 6, false)}, []Mapping{file(1, 2, 9, false)}, []Mapping{file(1, 2, 9, true), load(5, 6, false)}},
-		{"file inside", []Mapping{load(1, 9, false)}, []Mapping{file(3, 5, 0, false)},
-			[]Mapping{load(1, 3, false), file(3, 5, 0, false), load(5, 9, false)}},
-		{"segments inside", []Mapping{load(2, 3, false), load(4, 5, true)}, []Mapping{file(1, 9, 10, false)},
-			[]Mapping{file(1, 2, 10, true), file(2, 3, 11, false), file(3, 4, 12, true), file(4, 5, 13, true), file(5, 9, 14, true)}},
-		{"not in order", []Mapping{load(5, 7, false), load(1, 3, true)}, []Mapping{file(6, 7, 0, false), file(1, 2, 0, false)},
-			[]Mapping{file(1, 2, 0, true), load(2, 3, true), load(5, 6, false), file(6, 7, 0, false)}},
+		{
+			"file inside",
+			[]Mapping{load(1, 9, false)},
+			[]Mapping{file(3, 5, 0, false)},
+			[]Mapping{load(1, 3, false), file(3, 5, 0, false), load(5, 9, false)},
+		},
+		{
+			"segments inside",
+			[]Mapping{load(2, 3, false), load(4, 5, true)},
+			[]Mapping{file(1, 9, 10, false)},
+			[]Mapping{file(1, 2, 10, true), file(2, 3, 11, false), file(3, 4, 12, true), file(4, 5, 13, true), file(5, 9, 14, true)},
+		},
+		{
+			"not in order",
+			[]Mapping{load(5, 7, false), load(1, 3, true)},
+			[]Mapping{file(6, 7, 0, false), file(1, 2, 0, false)},
+			[]Mapping{file(1, 2, 0, true), load(2, 3, true), load(5, 6, false), file(6, 7, 0, false)},
+		},
 		{"overlapping: the lower one wins", []Mapping{load(1, 5, true), load(3, 7, false)}, nil, []Mapping{load(1, 5, true), load(5, 7, false)}},
 	}
 	for _, tt := range tests {

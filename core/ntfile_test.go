@@ -27,12 +27,21 @@ func TestNTFile(t *testing.T) {
 			want []Mapping
 			err  string
 		}{
-			{"kernel", b().D64(2, 4096, 0x1000, 0x2000, 0, 0x2000, 0x4000, 3).Str("/a").Str("/a").Done(),
-				[]Mapping{{Lo: 0x1000, Hi: 0x2000, Path: "/a"}, {Lo: 0x2000, Hi: 0x4000, Off: 0x3000, Path: "/a"}}, ""},
-			{"gcore counts bytes", b().D64(1, 1, 0x1000, 0x2000, 0x5000).Str("/b c").Done(),
-				[]Mapping{{Lo: 0x1000, Hi: 0x2000, Off: 0x5000, Path: "/b c"}}, ""},
-			{"deleted", b().D64(2, 1, 0x1000, 0x2000, 0, 0x2000, 0x3000, 0).Str("/a (deleted)").Str("/a").Done(),
-				[]Mapping{{Lo: 0x1000, Hi: 0x2000, Path: "/a", Deleted: true}, {Lo: 0x2000, Hi: 0x3000, Path: "/a"}}, ""},
+			{
+				"kernel", b().D64(2, 4096, 0x1000, 0x2000, 0, 0x2000, 0x4000, 3).Str("/a").Str("/a").Done(),
+				[]Mapping{{Lo: 0x1000, Hi: 0x2000, Path: "/a"}, {Lo: 0x2000, Hi: 0x4000, Off: 0x3000, Path: "/a"}},
+				"",
+			},
+			{
+				"gcore counts bytes", b().D64(1, 1, 0x1000, 0x2000, 0x5000).Str("/b c").Done(),
+				[]Mapping{{Lo: 0x1000, Hi: 0x2000, Off: 0x5000, Path: "/b c"}},
+				"",
+			},
+			{
+				"deleted", b().D64(2, 1, 0x1000, 0x2000, 0, 0x2000, 0x3000, 0).Str("/a (deleted)").Str("/a").Done(),
+				[]Mapping{{Lo: 0x1000, Hi: 0x2000, Path: "/a", Deleted: true}, {Lo: 0x2000, Hi: 0x3000, Path: "/a"}},
+				"",
+			},
 			{"none", b().D64(0, 4096).Done(), nil, ""},
 			{"empty name", b().D64(1, 1, 0x1000, 0x2000, 0).Str("").Done(), []Mapping{{Lo: 0x1000, Hi: 0x2000}}, ""},
 			{"empty", nil, nil, "count"},
@@ -42,8 +51,11 @@ func TestNTFile(t *testing.T) {
 			{"name missing", b().D64(2, 1, 1, 2, 0, 3, 4, 0).Str("/a").Done(), []Mapping{{Lo: 1, Hi: 2, Path: "/a"}}, "entry 1"},
 			{"name without end", b().D64(1, 1, 1, 2, 0).Raw([]byte("/a")).Done(), nil, "entry 0 has no end"},
 			{"name too long", b().D64(1, 1, 1, 2, 0).Str("/" + strings.Repeat("a", maxPath)).Done(), nil, "no end within"},
-			{"longest name", b().D64(1, 1, 1, 2, 0).Str(strings.Repeat("a", maxPath)).Done(),
-				[]Mapping{{Lo: 1, Hi: 2, Path: strings.Repeat("a", maxPath)}}, ""},
+			{
+				"longest name", b().D64(1, 1, 1, 2, 0).Str(strings.Repeat("a", maxPath)).Done(),
+				[]Mapping{{Lo: 1, Hi: 2, Path: strings.Repeat("a", maxPath)}},
+				"",
+			},
 			{"backwards", b().D64(1, 1, 5, 4, 0).Str("/a").Done(), nil, "from 0x5 to 0x4"},
 			{"offset overflows", b().D64(1, 1<<32, 1, 2, 1<<32).Str("/a").Done(), nil, "file_ofs"},
 			{"unit 0", b().D64(1, 0, 1, 2, 7).Str("/a").Done(), []Mapping{{Lo: 1, Hi: 2, Path: "/a"}}, ""},

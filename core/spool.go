@@ -52,7 +52,7 @@ func (s *spool) fill(ctx context.Context, r io.Reader, progress func()) (data []
 		}
 		progress()
 	}
-	if problem == io.EOF {
+	if errors.Is(problem, io.EOF) {
 		problem = nil
 	}
 	data, release, err = s.contents()
@@ -61,7 +61,7 @@ func (s *spool) fill(ctx context.Context, r io.Reader, progress func()) (data []
 
 // checkStart refuses a stream that is no core file before it is read further.
 func checkStart(head []byte, readErr error) error {
-	if len(head) < ehdrSize && readErr != io.EOF {
+	if len(head) < ehdrSize && !errors.Is(readErr, io.EOF) {
 		return readErr
 	}
 	_, _, err := parseHeader(head[:min(len(head), ehdrSize)])

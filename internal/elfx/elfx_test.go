@@ -2,6 +2,7 @@ package elfx
 
 import (
 	"encoding/binary"
+	"errors"
 	"strings"
 	"testing"
 
@@ -201,7 +202,7 @@ func TestDamagedProgs(t *testing.T) {
 				}
 				field := ""
 				if len(f.Problems) > 0 {
-					field = f.Problems[0].(*FormatError).Field
+					field = fieldOf(f.Problems[0])
 				}
 				if field != tt.field {
 					t.Errorf("got problems %v, want one of %q", f.Problems, tt.field)
@@ -209,6 +210,14 @@ func TestDamagedProgs(t *testing.T) {
 			})
 		}
 	}
+}
+
+// fieldOf returns the field that an error is about, "" if there is none.
+func fieldOf(err error) string {
+	if fe, ok := errors.AsType[*FormatError](err); ok {
+		return fe.Field
+	}
+	return ""
 }
 
 func TestSpan(t *testing.T) {

@@ -41,7 +41,10 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("span from %#x to %#x", lo, hi)
 		}
 		total := 0
-		for n := range elf.Notes() {
+		for n, err := range elf.Notes() {
+			if err != nil && fieldOf(err) == "" {
+				t.Errorf("got error %v, which names no field", err)
+			}
 			total += len(n.Desc)
 		}
 		if total > len(data) {

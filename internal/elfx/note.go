@@ -3,6 +3,7 @@ package elfx
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"iter"
 )
@@ -96,7 +97,7 @@ func (f *File) Notes() iter.Seq2[Note, error] {
 			budget -= uint64(len(data))
 			for n, err := range Notes(data, f.order, p.Align) {
 				n.Off += p.Off
-				if fe, ok := err.(*FormatError); ok {
+				if fe, ok := errors.AsType[*FormatError](err); ok {
 					fe.Off += p.Off
 				}
 				if !yield(n, err) {

@@ -63,11 +63,7 @@ func TestDamagedSections(t *testing.T) {
 				if len(sects) != tt.n || (f.Section(".text") != nil) != tt.text {
 					t.Errorf("got %+v, want %d, .text among them: %v", sects, tt.n, tt.text)
 				}
-				field := ""
-				if fe, ok := err.(*FormatError); ok {
-					field = fe.Field
-				}
-				if field != tt.field {
+				if fieldOf(err) != tt.field {
 					t.Errorf("got error %v, want one of %q", err, tt.field)
 				}
 			})
