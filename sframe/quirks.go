@@ -35,16 +35,33 @@ const ctfMaskBlock = 16
 // looksLikeCTFFrame tells a CTF Frame header from one of V1, which has the
 // same magic number and version but one byte more, sfh_auxhdr_len, before the
 // five integers. Producers of both put the FDEs right after the header and the
-// FREs right after the FDEs, which makes the integers add up in one way only.
+// FREs right after the FDEs, which makes the integers add up in one way only,
+// unless they are multiples of 256. Shifted by a byte, such integers are 256
+// times too small, or too large for all but a long row of tables; in the latter
+// case the FRE type of the first function is wrong too, as it is the high byte
+// of a count.
 func looksLikeCTFFrame(d view) bool {
-	addsUp := func(v Version) bool {
-		l := &layouts[v]
-		if len(d.b) < l.headerSize {
-			return false
-		}
-		at := l.headerSize - 20
-		fdes, freLen, fdeOff, freOff := uint64(d.u32(at)), uint64(d.u32(at+8)), d.u32(at+12), uint64(d.u32(at+16))
-		return fdeOff == 0 && freOff == fdes*uint64(l.fdeSize) && freOff+freLen <= uint64(len(d.b)-l.headerSize)
+	ctf, v1 := sumSize(d, CTFFrame), sumSize(d, V1)
+	if ctf == 0 || v1 == 0 {
+		return ctf != 0
 	}
-	return !addsUp(V1) && addsUp(CTFFrame)
+	const infoAt = 27 + 16
+	return ctf > v1 && len(d.b) > infoAt && d.b[infoAt]&infoFREType != 0
+}
+
+// sumSize returns the size of a table if its header, taken as one of version
+// v, describes sub-sections that follow it and one another, within the data;
+// otherwise 0.
+func sumSize(d view, v Version) uint64 {
+	l := &layouts[v]
+	if len(d.b) < l.headerSize {
+		return 0
+	}
+	at := l.headerSize - 5*4
+	fdes, freLen, fdeOff, freOff := uint64(d.u32(at)), uint64(d.u32(at+8)), d.u32(at+12), uint64(d.u32(at+16))
+	size := uint64(l.headerSize) + freOff + freLen
+	if fdeOff != 0 || freOff != fdes*uint64(l.fdeSize) || size > uint64(len(d.b)) {
+		return 0
+	}
+	return size
 }
