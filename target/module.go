@@ -54,6 +54,7 @@ type Module struct {
 	entryAt   uint64 // of the entry point
 	dynamicAt uint64 // of the dynamic section
 
+	held   string     // a name of the file of a live process; see core.Mapping.File
 	memory *elfx.File // the image as far as it is in the core; may be nil
 	image  *elfx.File // what tables are read from; loaded, may be nil
 	debug  *elfx.File // loaded, may be nil
@@ -121,7 +122,7 @@ func (m *Module) findFile() {
 		case f.At(f.Entry) == nil && f.Prog(elfx.ProgLoad) != nil && emptyCode(f):
 			m.addDebug(f, name)
 		case m.image == nil:
-			m.image, m.File, m.Match = f, name, match
+			m.image, m.File, m.Match = f, m.showName(name), match
 		case m.debug == nil && f.Section(".symtab") != nil:
 			m.addDebug(f, name)
 		default:
@@ -150,8 +151,16 @@ func (m *Module) findFile() {
 
 func (m *Module) addDebug(f *elfx.File, name string) {
 	if m.debug == nil {
-		m.debug, m.DebugFile = f, name
+		m.debug, m.DebugFile = f, m.showName(name)
 	}
+}
+
+// showName returns the name to show for a file.
+func (m *Module) showName(name string) string {
+	if name == m.held {
+		return m.Path
+	}
+	return name
 }
 
 // emptyCode reports whether f is a file of debug information only, whose code

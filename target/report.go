@@ -291,6 +291,10 @@ func (t *Target) ReportModules() []ModuleReport {
 	return modules
 }
 
+// ReportModule returns what was found for a module of the target, loading it if
+// that was not done yet.
+func (t *Target) ReportModule(m *Module) ModuleReport { return m.report() }
+
 func (m *Module) report() ModuleReport {
 	m.load()
 	r := ModuleReport{

@@ -107,8 +107,32 @@ func (u *Unwinder) site(ra uint64) *site {
 	}
 	if s.trampoline = u.trampolineAt(ra); s.trampoline != nil {
 		s.evidence |= AtTrampoline
+	} else if s.evidence&CodeUnread != 0 && s.module == nil {
+		// qemu-user has its trampolines on a page of their own, which it does
+		// not dump. Whether this is one shows when it is used.
+		s.trampoline = &u.Arch.SignalFrames[0]
 	}
 	return s
+}
+
+// plausible reports whether the context that would be on the stack of f, a
+// trampoline only for all that is known, is of code that could be interrupted:
+// in a module, with a stack in memory at hand.
+func (u *Unwinder) plausible(f *Frame) bool {
+	row := &f.trampoline.Row
+	missed := u.missed
+	defer func() { u.missed = missed }()
+	pc, ok := u.eval(row.RA, &f.Regs, 0, Signal)
+	if !ok {
+		return false
+	}
+	sp, ok := u.eval(row.CFA, &f.Regs, 0, Signal)
+	if !ok {
+		return false
+	}
+	place := u.Find(pc)
+	_, err := u.words.Uint64(sp)
+	return place.Executable && place.Module != nil && sp%8 == 0 && err == nil
 }
 
 // trampolineAt returns the signal frame whose trampoline begins at pc, or nil.

@@ -140,7 +140,7 @@ func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
 	u.missed = 0
 	row := &u.row
 	switch {
-	case f.trampoline != nil:
+	case f.trampoline != nil && (f.Signal || u.plausible(f)):
 		*row = f.trampoline.Row
 		if end, ok := u.apply(row, Signal, f, caller); ok {
 			return end, end.Reason != Outermost
@@ -220,9 +220,15 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 		caller.Evidence |= Promised
 	}
 	caller.Trust = min(f.Trust, trust(m, caller.Evidence))
-	if caller.Exact = row.Signal || at.trampoline != nil; caller.Exact {
+	switch {
+	case row.Signal:
+		caller.Exact = true
 		u.arrive(caller)
-	} else {
+	case at.trampoline != nil:
+		caller.Exact, caller.trampoline = true, at.trampoline
+		caller.Signal = at.evidence&AtTrampoline != 0
+		fallthrough
+	default:
 		caller.Module, caller.executable = at.module, true
 	}
 	f.Signal = f.Signal || row.Signal

@@ -379,6 +379,49 @@ func TestSignalFrame(t *testing.T) {
 	}
 }
 
+// A trampoline that is in no module and not in memory, as qemu-user leaves it,
+// is recognised by the context on the stack.
+func TestTrampolineNotDumped(t *testing.T) {
+	for _, a := range []*arch.Arch{arch.AArch64, arch.S390X} {
+		for _, plausible := range []bool{true, false} {
+			p := newProcess(a)
+			const page = 0x50000
+			p.rows[codeAt+0x10] = arch.Row{CFA: arch.RegOffset(a.SP, 0x100-a.SPFromCFA), RA: arch.AtCFA(-8), FP: arch.SameValue(a.FP)}
+			p.rows[codeAt+0x400] = arch.Row{}
+			context := uint64(sigStack + 0x100)
+			p.poke(context-uint64(a.SPFromCFA)-8, page)
+			row := a.SignalFrames[0].Row
+			p.poke(context+uint64(row.CFA.Off), stackAt)
+			if plausible {
+				p.poke(context+uint64(row.RA.Off), codeAt+0x400)
+			}
+			u := p.unwinder()
+			code := &Module{Lo: codeAt, Hi: codeAt + areaSize}
+			find := u.Find
+			u.Find = func(addr uint64) Place {
+				if addr&^(areaSize-1) == page {
+					return Place{Lo: page, Hi: page + areaSize, Executable: true}
+				}
+				place := find(addr)
+				if place.Executable {
+					place.Module = code
+				}
+				return place
+			}
+			frames, stop := u.Unwind(nil, p.regs(map[arch.Reg]uint64{a.PC: codeAt + 0x10, a.SP: sigStack, a.FP: 1}))
+			if !plausible {
+				if len(frames) != 2 || frames[1].Signal || stop.Complete() {
+					t.Errorf("%s: got %d frames, %v; want 2 and not complete", a.Name, len(frames), stop.Reason)
+				}
+				continue
+			}
+			if len(frames) != 3 || !frames[1].Signal || frames[2].PC != codeAt+0x400 || frames[2].Trust != Checked || !stop.Complete() {
+				t.Errorf("%s: got %d frames, %v (%v)", a.Name, len(frames), stop.Reason, stop.Detail)
+			}
+		}
+	}
+}
+
 // Signal frames that lead to each other, as a forged stack may have them.
 func TestSignalLoop(t *testing.T) {
 	a := arch.AMD64
