@@ -37,7 +37,7 @@ func Open(ctx context.Context, path string, opts Options) (*Image, error) {
 		name = "standard input"
 	}
 	img, err := open(ctx, path, opts)
-	if pe := (*fs.PathError)(nil); errors.As(err, &pe) && pe.Path == path {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok && pe.Path == path {
 		return nil, err // it has the name
 	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -95,8 +95,8 @@ func openBytes(data []byte) (*Image, error) {
 	size := uint64(len(data))
 	missing := extent(f.Progs) - min(size, extent(f.Progs))
 	if img.Truncated = img.truncation(size, missing, space.Segments()); img.Truncated != nil {
-		img.Problems = append(img.Problems, fmt.Errorf("the core file is truncated: %d of %d bytes are missing, and with them memory of %d mappings",
-			missing, size+missing, len(img.Truncated.Mappings)))
+		img.Problems = append(img.Problems, fmt.Errorf("the core file is truncated: %d of %d bytes are missing, and with them memory of %d of %d mappings",
+			missing, size+missing, len(img.Truncated.Mappings), len(img.Mappings)))
 	}
 	return img, nil
 }
@@ -112,8 +112,10 @@ var machines = map[uint16]string{
 // says what that is. The first 64 bytes of data suffice to tell.
 func parseHeader(data []byte) (*elfx.File, *arch.Arch, error) {
 	f, err := elfx.Parse(data)
-	if fe := (*elfx.FormatError)(nil); errors.As(err, &fe) {
+	if fe, ok := errors.AsType[*elfx.FormatError](err); ok && fe.Field == "e_ident" {
 		return nil, nil, fmt.Errorf("%s; a core file is needed", fe.Msg)
+	} else if ok {
+		return nil, nil, errors.New(fe.Msg)
 	} else if err != nil {
 		return nil, nil, err
 	}

@@ -192,7 +192,7 @@ func TestOpenNotACore(t *testing.T) {
 		{"shared library", patch(16, 3), "an executable or a shared library"},
 		{"object", patch(16, 1), "an object file"},
 		{"other type", patch(16, 0, 0xfe), "type 65024"},
-		{"32-bit", patch(4, 1), "32-bit"},
+		{"32-bit", patch(4, 1), "this is a 32-bit ELF file; sfcore reads 64-bit ones"},
 		{"riscv64", patch(18, 243), "this is a core file of riscv64; sfcore reads those of amd64, aarch64 and s390x"},
 		{"ppc64", patch(18, 21), "ppc64"},
 		{"loongarch64", patch(18, 2, 1), "loongarch64"},

@@ -12,9 +12,9 @@ import (
 )
 
 // DefaultMaxDecompressed is the default bound on the size of a core that is
-// decompressed or read from a pipe: address spaces of a process may be larger,
-// but what is dumped of them is not.
-const DefaultMaxDecompressed = 1 << 40
+// decompressed or read from a pipe. Few cores are as large; a file made to
+// waste time holds the processor for some minutes.
+const DefaultMaxDecompressed = 256 << 30
 
 const (
 	// A stream that makes more than maxRatio bytes other than zeros of each

@@ -17,8 +17,9 @@ type Signal struct {
 	Code     int
 	CodeName string
 	// Address is si_addr: for SIGSEGV and SIGBUS the address that was
-	// accessed, for SIGILL, SIGFPE and SIGTRAP that of the instruction. It
-	// means something only if HasAddress is set.
+	// accessed, of which s390x knows the page only, for SIGILL, SIGFPE and
+	// SIGTRAP that of the instruction. It means something only if HasAddress
+	// is set.
 	Address    uint64
 	HasAddress bool
 	// SenderPID and SenderUID are the process and the user that sent the

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/sfcore/sfcore/internal/elfx"
@@ -79,6 +80,9 @@ func (s *spool) write(p []byte) error {
 		}
 	}
 	if s.file == nil {
+		if len(s.mem)+len(p) > cap(s.mem) {
+			s.mem = slices.Grow(s.mem, max(len(s.mem), len(p))) // doubled: append would copy it five times in all
+		}
 		s.mem = append(s.mem, p...)
 		s.size += int64(len(p))
 		return nil
