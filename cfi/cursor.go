@@ -95,6 +95,10 @@ func (c *cursor) uleb(field string) uint64 {
 
 // sleb reads a signed LEB128 number [DWARF 5, 7.6].
 func (c *cursor) sleb(field string) int64 {
+	if c.pos < len(c.data) && c.data[c.pos] < 0x80 {
+		c.pos++
+		return int64(int8(c.data[c.pos-1]<<1) >> 1)
+	}
 	v, bits, last := c.leb(field)
 	if bits < 64 && last&0x40 != 0 {
 		v |= ^uint64(0) << bits

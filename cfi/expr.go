@@ -18,31 +18,31 @@ const (
 // unless that is what is computed [DWARF 5, 6.4.2.2 and 6.4.2.3].
 func (x *context) eval(r rule) (uint64, error) {
 	start := int(r.off)
-	e := evaluation{context: *x, start: start, c: cursor{data: x.s.data[:start+int(r.arg)], pos: start, big: x.s.arch.BigEndian}}
+	x.c = cursor{data: x.s.data[:start+int(r.arg)], pos: start, big: x.s.arch.BigEndian}
+	x.start, x.depth = start, 0
 	if x.cfa.Base != arch.Undefined {
 		v, err := x.cfaValue()
 		if err != nil {
 			return 0, err
 		}
-		e.push(v)
+		x.push(v)
 	}
-	for steps := 0; e.c.pos < len(e.c.data); steps++ {
-		at := e.c.pos
+	for steps := 0; x.c.pos < len(x.c.data); steps++ {
+		at := x.c.pos
 		if steps == maxExprSteps {
 			return 0, x.s.formatError(at, "expression", "more than 1000 operations")
 		}
-		op := e.c.u8("")
-		err := e.execute(op)
-		if err == nil && e.c.failed() {
-			err = x.s.formatError(at, exprOpName(op), e.c.fault.msg)
-		}
-		if err != nil {
+		op := x.c.u8("")
+		if err := x.execute(op); err != nil {
 			return 0, err
 		}
+		if x.c.failed() {
+			return 0, x.s.formatError(at, operationName(op), x.c.fault.msg)
+		}
 	}
-	v := e.pop()
-	if e.c.failed() {
-		return 0, x.s.formatError(start, "expression", e.c.fault.msg)
+	v := x.pop()
+	if x.c.failed() {
+		return 0, x.s.formatError(start, "expression", x.c.fault.msg)
 	}
 	return v, nil
 }
@@ -74,138 +74,131 @@ func (x *context) memory(addr uint64, size int) (uint64, error) {
 	return x.mem.Uint(addr, size)
 }
 
-// evaluation is an expression being computed. Its stack is that of the Machine; the
-// cursor also keeps what went wrong with the stack.
-type evaluation struct {
-	context
-	c     cursor
-	start int // offset in the section
-	depth int // of the stack
-}
-
-func (e *evaluation) push(v uint64) {
-	if e.depth == maxExprStack {
-		e.c.fail(e.c.pos, "", "more than 64 values on the stack")
+func (x *context) push(v uint64) {
+	if x.depth == maxExprStack {
+		x.c.fail(x.c.pos, "", "more than 64 values on the stack")
 		return
 	}
-	e.m.stack[e.depth] = v
-	e.depth++
+	x.m.stack[x.depth] = v
+	x.depth++
 }
 
-func (e *evaluation) pop() uint64 {
-	if e.depth == 0 {
-		e.c.fail(e.c.pos, "", "the stack is empty")
+func (x *context) pop() uint64 {
+	if x.depth == 0 {
+		x.c.fail(x.c.pos, "", "the stack is empty")
 		return 0
 	}
-	e.depth--
-	return e.m.stack[e.depth]
+	x.depth--
+	return x.m.stack[x.depth]
 }
 
 // pick pushes the value that is n below the top.
-func (e *evaluation) pick(n int) {
-	if n >= e.depth {
-		e.c.fail(e.c.pos, "", "it reaches below the stack")
+func (x *context) pick(n int) {
+	if n >= x.depth {
+		x.c.fail(x.c.pos, "", "it reaches below the stack")
 		return
 	}
-	e.push(e.m.stack[e.depth-1-n])
+	x.push(x.m.stack[x.depth-1-n])
 }
 
 // jump moves by a number of bytes.
-func (e *evaluation) jump(by int16) {
-	to := e.c.pos + int(by)
-	if to < e.start || to > len(e.c.data) {
-		e.c.fail(e.c.pos, "", "it leaves the expression")
+func (x *context) jump(by int16) {
+	to := x.c.pos + int(by)
+	if to < x.start || to > len(x.c.data) {
+		x.c.fail(x.c.pos, "", "it leaves the expression")
 		return
 	}
-	e.c.pos = to
+	x.c.pos = to
 }
 
 // execute executes one operation. Damage may be left to the cursor.
-func (e *evaluation) execute(op uint8) error {
-	c := &e.c
-	switch {
-	case op >= opBreg0 && op <= opBreg31:
-		return e.pushRegister(uint64(op-opBreg0), c.sleb(""))
-	case op >= opLit0 && op <= opLit31:
-		e.push(uint64(op - opLit0))
-		return nil
-	case op >= opAnd && op <= opNe && op != opNeg && op != opNot && op != opPlusUconst && op != opBra:
-		b, a := e.pop(), e.pop()
-		v, problem := compute(op, a, b)
-		if problem != "" {
-			c.fail(c.pos, "", problem)
-		}
-		e.push(v)
+func (x *context) execute(op uint8) error {
+	c := &x.c
+	if op-opBreg0 <= opBreg31-opBreg0 {
+		return x.pushRegister(uint64(op-opBreg0), c.sleb(""))
+	}
+	if op-opLit0 <= opLit31-opLit0 {
+		x.push(uint64(op - opLit0))
 		return nil
 	}
 	switch op {
+	case opAnd, opMinus, opMul, opOr, opPlus, opShl, opShr, opShra, opXor, opEq, opGe, opGt, opLe, opLt, opNe:
+		b, a := x.pop(), x.pop()
+		x.push(compute(op, a, b))
+	case opDiv, opMod:
+		b, a := x.pop(), x.pop()
+		if b == 0 {
+			c.fail(c.pos, "", "division by zero")
+			return nil
+		}
+		x.push(compute(op, a, b))
 	case opBregx:
 		n := c.uleb("")
-		return e.pushRegister(n, c.sleb(""))
+		return x.pushRegister(n, c.sleb(""))
 	case opDeref:
-		return e.deref(addrSize)
+		return x.deref(addrSize)
 	case opDerefSize:
 		switch size := c.u8(""); size {
 		case 1, 2, 4, 8:
-			return e.deref(int(size))
+			return x.deref(int(size))
 		default:
 			c.fail(c.pos, "", "a size other than 1, 2, 4 and 8")
 		}
 	case opAddr:
-		e.push(c.u64("") + e.s.origin.abs)
+		x.push(c.u64("") + x.s.origin.abs)
 	case opConst1u:
-		e.push(uint64(c.u8("")))
+		x.push(uint64(c.u8("")))
 	case opConst1s:
-		e.push(uint64(int8(c.u8(""))))
+		x.push(uint64(int8(c.u8(""))))
 	case opConst2u:
-		e.push(uint64(c.u16("")))
+		x.push(uint64(c.u16("")))
 	case opConst2s:
-		e.push(uint64(int16(c.u16(""))))
+		x.push(uint64(int16(c.u16(""))))
 	case opConst4u:
-		e.push(uint64(c.u32("")))
+		x.push(uint64(c.u32("")))
 	case opConst4s:
-		e.push(uint64(int32(c.u32(""))))
+		x.push(uint64(int32(c.u32(""))))
 	case opConst8u, opConst8s:
-		e.push(c.u64(""))
+		x.push(c.u64(""))
 	case opConstu:
-		e.push(c.uleb(""))
+		x.push(c.uleb(""))
 	case opConsts:
-		e.push(uint64(c.sleb("")))
+		x.push(uint64(c.sleb("")))
 	case opDup:
-		e.pick(0)
+		x.pick(0)
 	case opDrop:
-		e.pop()
+		x.pop()
 	case opOver:
-		e.pick(1)
+		x.pick(1)
 	case opPick:
-		e.pick(int(c.u8("")))
+		x.pick(int(c.u8("")))
 	case opSwap:
-		b, a := e.pop(), e.pop()
-		e.push(b)
-		e.push(a)
+		b, a := x.pop(), x.pop()
+		x.push(b)
+		x.push(a)
 	case opRot:
-		d, b, a := e.pop(), e.pop(), e.pop()
-		e.push(d)
-		e.push(a)
-		e.push(b)
+		d, b, a := x.pop(), x.pop(), x.pop()
+		x.push(d)
+		x.push(a)
+		x.push(b)
 	case opAbs:
-		v := e.pop()
+		v := x.pop()
 		if int64(v) < 0 {
 			v = -v
 		}
-		e.push(v)
+		x.push(v)
 	case opNeg:
-		e.push(-e.pop())
+		x.push(-x.pop())
 	case opNot:
-		e.push(^e.pop())
+		x.push(^x.pop())
 	case opPlusUconst:
-		e.push(e.pop() + c.uleb(""))
+		x.push(x.pop() + c.uleb(""))
 	case opSkip:
-		e.jump(int16(c.u16("")))
+		x.jump(int16(c.u16("")))
 	case opBra:
 		by := int16(c.u16(""))
-		if e.pop() != 0 {
-			e.jump(by)
+		if x.pop() != 0 {
+			x.jump(by)
 		}
 	case opNop:
 	default:
@@ -214,21 +207,21 @@ func (e *evaluation) execute(op uint8) error {
 	return nil
 }
 
-func (e *evaluation) pushRegister(n uint64, off int64) error {
-	if e.c.failed() {
+func (x *context) pushRegister(n uint64, off int64) error {
+	if x.c.failed() {
 		return nil
 	}
-	v, err := e.register(n)
-	e.push(v + uint64(off))
+	v, err := x.register(n)
+	x.push(v + uint64(off))
 	return err
 }
 
-func (e *evaluation) deref(size int) error {
-	addr := e.pop()
-	if e.c.failed() {
+func (x *context) deref(size int) error {
+	addr := x.pop()
+	if x.c.failed() {
 		return nil
 	}
-	v, err := e.memory(addr, size)
-	e.push(v)
+	v, err := x.memory(addr, size)
+	x.push(v)
 	return err
 }

@@ -54,54 +54,53 @@ const (
 	opNop        = 0x96
 )
 
-// compute computes an operation on the two top values, b being the top
-// [DWARF 5, 2.5.1.4 and 2.5.1.5].
-func compute(op uint8, a, b uint64) (v uint64, problem string) {
-	is := func(cond bool) (uint64, string) {
-		if cond {
-			return 1, ""
-		}
-		return 0, ""
-	}
+// compute returns the result of an operation on the two top values, b being
+// the top [DWARF 5, 2.5.1.4 and 2.5.1.5]. For a division b is not 0.
+func compute(op uint8, a, b uint64) uint64 {
 	switch op {
 	case opAnd:
-		return a & b, ""
+		return a & b
+	case opDiv:
+		return uint64(int64(a) / int64(b))
 	case opMinus:
-		return a - b, ""
+		return a - b
+	case opMod:
+		return a % b
 	case opMul:
-		return a * b, ""
+		return a * b
 	case opOr:
-		return a | b, ""
+		return a | b
 	case opPlus:
-		return a + b, ""
+		return a + b
 	case opShl:
-		return a << b, ""
+		return a << b
 	case opShr:
-		return a >> b, ""
+		return a >> b
 	case opShra:
-		return uint64(int64(a) >> b), ""
+		return uint64(int64(a) >> b)
 	case opXor:
-		return a ^ b, ""
+		return a ^ b
 	case opEq:
-		return is(a == b)
+		return truth(a == b)
 	case opGe:
-		return is(int64(a) >= int64(b))
+		return truth(int64(a) >= int64(b))
 	case opGt:
-		return is(int64(a) > int64(b))
+		return truth(int64(a) > int64(b))
 	case opLe:
-		return is(int64(a) <= int64(b))
+		return truth(int64(a) <= int64(b))
 	case opLt:
-		return is(int64(a) < int64(b))
+		return truth(int64(a) < int64(b))
 	case opNe:
-		return is(a != b)
+		return truth(a != b)
 	}
-	if b == 0 {
-		return 0, "division by zero"
-	}
-	if op == opDiv {
-		return uint64(int64(a) / int64(b)), ""
-	}
-	return a % b, ""
+	return 0
 }
 
-func exprOpName(op uint8) string { return fmt.Sprintf("DW_OP %#02x", op) }
+func truth(cond bool) uint64 {
+	if cond {
+		return 1
+	}
+	return 0
+}
+
+func operationName(op uint8) string { return fmt.Sprintf("DW_OP %#02x", op) }

@@ -65,7 +65,7 @@ func usualHdr(entries [][2]uint64) hdrText {
 // of their own, and the entries of a table for them.
 func someFDEs(a *arch.Arch) (frame []byte, entries [][2]uint64) {
 	b := newBuilder(a)
-	b.cie("cie", cieText{initial: initialSP})
+	b.cie("cie", cieText{ra: uint64(a.RA()), initial: []byte{byte(cfaDefCFA), byte(a.SP), 0, byte(cfaOffset) | byte(a.RA()), 1}})
 	starts := []uint64{0x4000, 0x1000, 0x3000, 0x1100, 0x3800}
 	at := map[uint64]uint64{}
 	for i, start := range starts {
