@@ -36,7 +36,8 @@ var AMD64 = &Arch{
 		{Code: []byte("\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"), Row: amd64Signal}, // mov $15,%rax; syscall
 		{Code: []byte("\xb8\x0f\x00\x00\x00\x0f\x05"), Row: amd64Signal},         // mov $15,%eax; syscall
 	},
-	EndsInCall: amd64EndsInCall,
+	AltStackToSP: 144, // uc_stack is at 16, rsp at 160
+	EndsInCall:   amd64EndsInCall,
 }
 
 // When the handler has returned, SP is at the ucontext of struct rt_sigframe,

@@ -55,6 +55,9 @@ type Arch struct {
 	// SignalFrames are the frames that the kernel builds, recognised by the
 	// instructions of their trampoline.
 	SignalFrames []SignalFrame
+	// AltStackToSP is the distance in a ucontext from uc_stack, the settings of
+	// the alternate signal stack, to the interrupted SP, in bytes.
+	AltStackToSP int
 
 	// PAC is set where return addresses may be signed; PACMask are the bits a
 	// signature may occupy when the core has no NT_ARM_PAC_MASK.

@@ -48,7 +48,8 @@ var S390X = &Arch{
 		{Code: []byte("\x0a\xad"), Row: s390xSignal(336)}, // svc rt_sigreturn: struct rt_sigframe
 		{Code: []byte("\x0a\x77"), Row: s390xSignal(176)}, // svc sigreturn: struct sigframe
 	},
-	EndsInCall: s390xEndsInCall,
+	AltStackToSP: 160, // uc_stack is at 312 of the frame, r15 at 472
+	EndsInCall:   s390xEndsInCall,
 }
 
 // s390xSignal makes the row for a signal frame whose _sigregs structure is at

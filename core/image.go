@@ -1,5 +1,6 @@
-// Package core makes a process image, a stopped process as data, from an ELF
-// core file of the Linux kernel, of gdb's gcore or of qemu-user: its threads
+// Package core makes a process image, a stopped process as data, from a live
+// process, which it stops for that moment, or from an ELF core file of the
+// Linux kernel, of gdb's gcore or of qemu-user: its threads
 // with their registers, its mappings, its signal and what the file holds of
 // its memory. It does not look at the files that the process had mapped; nor
 // does it walk stacks.
@@ -40,6 +41,8 @@ type Image struct {
 	Truncated *Truncation
 	// Problems are defects that the rest of the image is usable without.
 	Problems []error
+	// Live tells how the image of a live process was taken; nil for a core file.
+	Live *Snapshot
 
 	release func()
 }
@@ -67,9 +70,17 @@ func (i *Image) Mapping(addr uint64) *Mapping {
 type Thread struct {
 	// ID is the thread id: that of the process for the main thread.
 	ID int
+	// NSID is the id in the process's own pid namespace; 0 if that is ours, or
+	// the image is of a core file.
+	NSID int
 	// Name is the thread's name, "" if unknown. Core files have that of the
 	// main thread only.
 	Name string
+	// State is what a live process's thread was doing; "" in a core file.
+	State State
+	// Err is why the registers of a live process's thread are not known; nil
+	// if they are.
+	Err error
 	// Regs are the registers. Those that the file does not hold are unknown.
 	Regs arch.Regs
 	// PACMask are the bits of code addresses in which AArch64 keeps a pointer
@@ -98,6 +109,10 @@ type Mapping struct {
 	// "[vdso]", "[vsyscall]" or "[stack]"; "" if there is none, or the core
 	// file does not tell.
 	Path string
+	// File is a name by which this process can open the file while the image is
+	// open, whatever becomes of the process; "" for a core file, or if the file
+	// could not be opened.
+	File string
 	// Deleted is set when the file was removed or replaced while it was mapped.
 	Deleted bool
 	// Exec is set when code may be run there. It is also set where the image

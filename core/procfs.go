@@ -133,22 +133,21 @@ func parseStatus(text []byte) procStatus {
 	return s
 }
 
-// number returns the first number of a value, 0 if there is none.
-func (s procStatus) number(name string) int {
-	first, _, _ := strings.Cut(s[name], "\t")
-	n, _ := strconv.Atoi(first)
+// number returns the number in a column of a value, counted from 0; 0 if there
+// is none.
+func (s procStatus) number(name string, column int) int {
+	fields := strings.Fields(s[name])
+	if column >= len(fields) {
+		return 0
+	}
+	n, _ := strconv.Atoi(fields[column])
 	return n
 }
 
-// innermost returns the last number of NSpid: the id in the process's own pid
-// namespace; 0 if the kernel does not tell.
+// innermost returns the id in the process's own pid namespace; 0 if the kernel
+// does not tell.
 func (s procStatus) innermost() int {
-	fields := strings.Fields(s["NSpid"])
-	if len(fields) == 0 {
-		return 0
-	}
-	n, _ := strconv.Atoi(fields[len(fields)-1])
-	return n
+	return s.number("NSpid", max(0, len(strings.Fields(s["NSpid"]))-1))
 }
 
 // capability reports whether the effective capabilities hold number n.

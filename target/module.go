@@ -283,8 +283,8 @@ func (m *Module) fileBytes(addr uint64) ([]byte, uint64) {
 	vaddr := addr - m.Bias
 	for i := range m.image.Progs {
 		p := &m.image.Progs[i]
-		if p.Type != elfx.ProgLoad {
-			continue
+		if p.Type != elfx.ProgLoad || m.held != "" && p.Flags&elfx.ProgWrite != 0 {
+			continue // what a live process has written since is not in the file
 		}
 		if data := m.image.SegmentData(p); vaddr-p.Vaddr < uint64(len(data)) {
 			return data, p.Vaddr + m.Bias

@@ -62,6 +62,7 @@ func (t *Target) mappedModules() []*Module {
 		if cur == nil || !cur.owns(mp) {
 			finish()
 			cur = t.newModule(mp.Path, mp.Lo)
+			cur.held = mp.File
 			if cur.memory == nil {
 				cur.Hi, cur.Bias = mp.Hi, mp.Lo-mp.Off
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
@@ -69,6 +70,24 @@ type Source struct {
 	PID  int    `json:"pid,omitempty"`
 	// Missing is how many bytes of a core file that is cut off are missing.
 	Missing uint64 `json:"missing,omitempty"`
+
+	// Of a live process: its id in its own pid namespace where that is another,
+	// when it began to stop, for how many nanoseconds it stood still, how many
+	// bytes of stacks were copied, and how many threads ended meanwhile.
+	NSPID      int           `json:"nsPid,omitempty"`
+	Time       string        `json:"time,omitempty"`
+	StoppedFor int64         `json:"stoppedFor,omitempty"`
+	Phases     []PhaseReport `json:"phases,omitempty"`
+	Copied     uint64        `json:"copied,omitempty"`
+	Ended      int           `json:"ended,omitempty"`
+}
+
+// PhaseReport is a part of the visit to a live process.
+type PhaseReport struct {
+	Name string `json:"name"`
+	Took int64  `json:"took"` // nanoseconds
+	// Stopped is set if the process stood still.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // Process describes the process as a whole.
@@ -98,7 +117,9 @@ type Signal struct {
 // ThreadReport is a thread and its stack.
 type ThreadReport struct {
 	TID     int           `json:"tid"`
+	NSTID   int           `json:"nsTid,omitempty"` // in the process's pid namespace, where that is another
 	Name    string        `json:"name,omitempty"`
+	State   string        `json:"state,omitempty"` // of a live process
 	Crashed bool          `json:"crashed,omitempty"`
 	Frames  []FrameReport `json:"frames"`
 	Stop    StopReport    `json:"stop"`
@@ -145,17 +166,31 @@ func (t *Target) Head() Report {
 	img := t.img
 	r := Report{
 		Schema:  Schema,
-		Source:  Source{Kind: "core", Path: img.Path},
+		Source:  reportSource(img),
 		Process: Process{PID: img.PID, Arch: img.Arch.Name, ByteOrder: "little", Command: img.Command, Executable: img.Executable},
 	}
 	if img.Arch.BigEndian {
 		r.Process.ByteOrder = "big"
 	}
-	if img.Truncated != nil {
-		r.Source.Missing = img.Truncated.Missing
-	}
 	r.Process.Signal = t.reportSignal(img.Signal)
 	return r
+}
+
+func reportSource(img *core.Image) Source {
+	s := Source{Kind: "core", Path: img.Path}
+	if img.Truncated != nil {
+		s.Missing = img.Truncated.Missing
+	}
+	if live := img.Live; live != nil {
+		s = Source{
+			Kind: "live", PID: img.PID, NSPID: live.NSPID, Time: live.Time.Format(time.RFC3339Nano),
+			StoppedFor: live.StoppedFor.Nanoseconds(), Copied: live.Copied, Ended: live.Ended,
+		}
+		for _, p := range live.Phases {
+			s.Phases = append(s.Phases, PhaseReport{Name: p.Name, Took: p.Took.Nanoseconds(), Stopped: p.Held})
+		}
+	}
+	return s
 }
 
 func (t *Target) reportSignal(s *core.Signal) *Signal {

@@ -80,8 +80,12 @@ func (s *fileSearch) all(m *Module) iter.Seq[string] {
 		if s.coreDir != "" && !yield(filepath.Join(s.coreDir, base)) {
 			return
 		}
-		// With a sysroot, a file of the recorded name elsewhere is another one.
-		if s.opts.Sysroot == "" && path.IsAbs(recorded) && !yield(recorded) {
+		if m.held != "" {
+			if !yield(m.held) {
+				return
+			}
+			// With a sysroot, a file of the recorded name elsewhere is another one.
+		} else if s.opts.Sysroot == "" && path.IsAbs(recorded) && !yield(recorded) {
 			return
 		}
 		if len(s.listed()) == 0 {

@@ -18,9 +18,9 @@ type Stack struct {
 }
 
 // Complete reports whether the stack was followed to its end, and not by way of
-// a guess, which may have left out frames.
+// a guess, which may have left out frames. A thread that has ended has none.
 func (s *Stack) Complete() bool {
-	return s.Stop.Complete() && s.Frames[len(s.Frames)-1].Trust != unwind.Guess
+	return s.Thread.State == core.Zombie || s.Stop.Complete() && s.Frames[len(s.Frames)-1].Trust != unwind.Guess
 }
 
 // Stack walks the stack of thread tid.

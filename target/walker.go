@@ -54,6 +54,10 @@ func (t *Target) NewWalker() *Walker {
 // stack where it was, instead of the program.
 func (w *Walker) Walk(th *core.Thread) *Stack {
 	s := &Stack{Thread: th}
+	if th.Err != nil {
+		s.Stop = unwind.Stop{Reason: unwind.NoUnwindInfo, Detail: th.Err}
+		return s
+	}
 	w.unwinder.PACMask = th.PACMask
 	frames := w.frames[:0]
 	if err := memreader.Guard(func() { frames, s.Stop = w.unwinder.Unwind(frames, &th.Regs) }); err != nil {
@@ -85,7 +89,8 @@ func (w *Walker) name(pc uint64) naming {
 func (w *Walker) Report(s *Stack, workings bool) *ThreadReport {
 	r := &w.report
 	*r = ThreadReport{
-		TID: s.Thread.ID, Name: s.Thread.Name, Crashed: s.Thread.Crashed,
+		TID: s.Thread.ID, NSTID: s.Thread.NSID, Name: s.Thread.Name, Crashed: s.Thread.Crashed,
+		State:  string(s.Thread.State),
 		Frames: r.Frames[:0],
 		Stop:   StopReport{Reason: s.Stop.Reason.String(), Detail: w.target.stopDetail(s)},
 	}

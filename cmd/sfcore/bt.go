@@ -13,6 +13,7 @@ import (
 
 type btCommand struct {
 	openFlags
+	live    liveFlags
 	format  string
 	color   string
 	threads []int
@@ -22,9 +23,10 @@ type btCommand struct {
 func newBtCommand() *cobra.Command {
 	c := &btCommand{}
 	cmd := &cobra.Command{
-		Use:   "bt [flags] CORE [EXE]",
+		Use:   "bt [flags] CORE [EXE] | bt [flags] -p PID",
 		Short: "Print the stacks of all threads",
-		Long: `bt prints the stack of every thread of a core file, the crashed thread's first.
+		Long: `bt prints the stack of every thread of a core file, the crashed thread's first,
+or of a live process as it is at one moment.
 
 CORE may be compressed (.zst, .gz, .lz4, .xz), or - for standard input. Programs
 and libraries are looked for below --path, below --sysroot, next to the core and
@@ -38,15 +40,22 @@ Each line has the frame's number, its pc, how it was found, and its name:
   signal, entry  the context saved for a signal; a call to a bad address
 
 A ~ marks frames found by a convention whose every check passed, a ? those that
-may not exist, and all above them. The last line of a stack says why it ends.`,
+may not exist, and all above them. The last line of a stack says why it ends.
+
+With -p the process is stopped, its registers and stacks are copied, and it goes
+on; everything else is done before and after. The last line says how long it
+stood still. It goes on even if sfcore is killed meanwhile.`,
 		Example: `  sfcore bt core.1234
   sfcore bt --path ./build core.zst ./build/server
-  zcat core.gz | sfcore bt --format json - | jq .threads[0]`,
-		Args:              cobra.RangeArgs(1, 2),
+  zcat core.gz | sfcore bt --format json - | jq .threads[0]
+  sfcore bt -p 1234
+  sfcore bt -p 1234 --interval 10s --count 6 --format jsonl`,
+		Args:              c.checkArgs,
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE:              c.run,
 	}
 	c.register(cmd)
+	c.live.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&c.format, "format", "text", "text, json (one document) or jsonl (one line per thread)")
 	f.StringVar(&c.color, "color", "auto", "auto, always or never")
@@ -66,11 +75,27 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	if c.live.pid != 0 {
+		return c.runLive(cmd, paint)
+	}
 	t, err := c.open(cmd.Context(), args)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
+	return c.print(cmd, t, paint)
+}
+
+// checkArgs tells a core file from a process.
+func (c *btCommand) checkArgs(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("pid") {
+		return c.live.check(args)
+	}
+	return cobra.RangeArgs(1, 2)(cmd, args)
+}
+
+// print prints the stacks of a process.
+func (c *btCommand) print(cmd *cobra.Command, t *target.Target, paint painter) error {
 	threads, err := c.selected(t)
 	if err != nil {
 		return err

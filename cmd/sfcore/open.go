@@ -33,11 +33,10 @@ func (o *openFlags) register(cmd *cobra.Command) {
 
 // open opens the core in args[0], with the program in args[1] if it is given.
 func (o *openFlags) open(ctx context.Context, args []string) (*target.Target, error) {
-	steppers, err := parseMethods(o.methods)
+	opts, err := o.options()
 	if err != nil {
 		return nil, err
 	}
-	opts := target.Options{Sysroot: o.sysroot, Paths: o.paths, Steppers: steppers, MaxFrames: o.frames}
 	if len(args) > 1 {
 		opts.Exe = args[1]
 	}
@@ -48,6 +47,12 @@ func (o *openFlags) open(ctx context.Context, args []string) (*target.Target, er
 		return nil, err
 	}
 	return target.New(img, opts), nil
+}
+
+// options are what the flags say of a target.
+func (o *openFlags) options() (target.Options, error) {
+	steppers, err := parseMethods(o.methods)
+	return target.Options{Sysroot: o.sysroot, Paths: o.paths, Steppers: steppers, MaxFrames: o.frames}, err
 }
 
 // parseMethods turns "sframe,cfi,fp" into the steppers of unwinders.

@@ -23,6 +23,12 @@ func (*textFormat) head(r *target.Report) []byte {
 	if p.PID != 0 {
 		b = fmt.Appendf(b, ", pid %d", p.PID)
 	}
+	if r.Source.NSPID != 0 {
+		b = fmt.Appendf(b, " (%d in its pid namespace)", r.Source.NSPID)
+	}
+	if r.Source.Time != "" {
+		b = append(append(b, ", "...), r.Source.Time...)
+	}
 	b = append(b, '\n')
 	if p.Signal != nil {
 		b = append(append(b, plain(signalLine(p.Signal))...), '\n')
@@ -63,13 +69,26 @@ func orUnknown(names ...string) string {
 
 func (*textFormat) separator() string { return "" }
 
-func (*textFormat) tail(*target.Target) []byte { return nil }
+// tail says how long a live process stood still.
+func (w *textFormat) tail(t *target.Target) []byte {
+	live := t.Image().Live
+	if live == nil {
+		return nil
+	}
+	return w.snapshot(live, len(t.Image().Threads))
+}
 
 func (w *textFormat) thread(r *target.ThreadReport) []byte {
 	b := make([]byte, 0, 64+72*len(r.Frames)) // most lines are shorter
 	b = fmt.Appendf(b, "\nThread %d", r.TID)
+	if r.NSTID != 0 {
+		b = fmt.Appendf(b, " (%d in its pid namespace)", r.NSTID)
+	}
 	if r.Name != "" {
 		b = fmt.Appendf(b, " %q", r.Name)
+	}
+	if r.State != "" {
+		b = append(append(b, ' '), r.State...)
 	}
 	if r.Crashed {
 		b = append(b, w.paint.bad(" (crashed)")...)

@@ -54,7 +54,8 @@ const (
 	ProgGNUEHFrame = 0x6474e550
 	ProgGNUSFrame  = 0x6474e554
 
-	ProgExec = 1 // PF_X
+	ProgExec  = 1 // PF_X
+	ProgWrite = 2 // PF_W
 
 	ehdrSize = 64
 	phdrSize = 56
@@ -62,8 +63,8 @@ const (
 	pnXNum   = 0xffff
 
 	// maxProgs bounds the program headers: a process can have at most
-	// vm.max_map_count mappings, which has been raised to some millions.
-	maxProgs = 16 << 20
+	// vm.max_map_count mappings, which distributions have raised to a million.
+	maxProgs = 4 << 20
 )
 
 // FormatError is a defect of an ELF image.

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/target"
+	"github.com/spf13/cobra"
+)
+
+// liveFlags are the flags for live processes.
+type liveFlags struct {
+	pid      int
+	budget   byteSize
+	interval time.Duration
+	count    int
+}
+
+func (l *liveFlags) register(cmd *cobra.Command) {
+	l.budget = core.DefaultStackBudget
+	f := cmd.Flags()
+	f.IntVarP(&l.pid, "pid", "p", 0, "print the stacks of live process `PID`")
+	f.Var(&l.budget, "stack-budget", "with -p: copy up to `SIZE` of each stack")
+	f.DurationVar(&l.interval, "interval", 0, "with -p: take a snapshot every `TIME` until the process ends")
+	f.IntVar(&l.count, "count", 0, "with -p: take `N` snapshots, one a second unless --interval is given")
+}
+
+func (l *liveFlags) check(args []string) error {
+	switch {
+	case len(args) > 0:
+		return fmt.Errorf("-p %d: a process and a file (%s) were given; use one of them", l.pid, args[0])
+	case l.pid <= 0:
+		return fmt.Errorf("-p %d: not a process id", l.pid)
+	case l.interval < 0 || l.count < 0:
+		return errors.New("--interval and --count: must not be negative")
+	}
+	return nil
+}
+
+// runLive takes one or more snapshots of a process.
+func (c *btCommand) runLive(cmd *cobra.Command, paint painter) error {
+	ctx, l := cmd.Context(), &c.live
+	var result error
+	started := uint64(0)
+	for n := 1; ; n++ {
+		next := time.Now().Add(l.pause())
+		t, err := c.attach(ctx)
+		if n > 1 && (errors.Is(err, core.ErrNoProcess) || err == nil && t.Image().Live.Started != started) {
+			if err == nil {
+				t.Close() // the id is another process's now
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: process %d ended after %d snapshots\n", l.pid, n-1)
+			return result
+		}
+		if err != nil {
+			return err
+		}
+		started = t.Image().Live.Started
+		err = c.print(cmd, t, paint)
+		t.Close()
+		if incomplete := (incompleteError{}); err != nil && !errors.As(err, &incomplete) {
+			return err
+		} else if err != nil {
+			result = err
+		}
+		if n == l.last() || !sleepUntil(ctx, next) {
+			return result
+		}
+	}
+}
+
+// pause returns the time from one snapshot to the next.
+func (l *liveFlags) pause() time.Duration {
+	if l.interval > 0 {
+		return l.interval
+	}
+	return time.Second
+}
+
+// last returns the number of the last snapshot, 0 if there is none.
+func (l *liveFlags) last() int {
+	if l.count == 0 && l.interval == 0 {
+		return 1
+	}
+	return l.count
+}
+
+func sleepUntil(ctx context.Context, t time.Time) bool {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// attach takes a snapshot.
+func (c *btCommand) attach(ctx context.Context) (*target.Target, error) {
+	opts, err := c.options()
+	if err != nil {
+		return nil, err
+	}
+	var img *core.Image
+	withoutJobControl(func() {
+		img, err = core.Attach(ctx, c.live.pid, core.AttachOptions{StackBudget: uint64(c.live.budget)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return target.New(img, opts), nil
+}
+
+// snapshot says how long a live process stood still, and with -v in what.
+func (w *textFormat) snapshot(s *core.Snapshot, threads int) []byte {
+	b := fmt.Appendf(nil, "\nthe process stood still for %v: %d threads, %v of stacks copied",
+		round(s.StoppedFor), threads, byteSize(s.Copied))
+	if s.Ended > 0 {
+		b = fmt.Appendf(b, "; %d threads ended meanwhile", s.Ended)
+	}
+	b = append(b, '\n')
+	if !w.verbose {
+		return b
+	}
+	for _, p := range s.Phases {
+		held := "running"
+		if p.Held {
+			held = "stopped"
+		}
+		b = fmt.Appendf(b, "  %-9s  %s  %v\n", p.Name, held, round(p.Took))
+	}
+	return b
+}
+
+// round leaves about three digits.
+func round(d time.Duration) time.Duration {
+	for unit := time.Microsecond; unit <= time.Second; unit *= 10 {
+		if d < 1000*unit {
+			return d.Round(unit)
+		}
+	}
+	return d.Round(time.Second)
+}
+
+// byteSize is a number of bytes, as a flag: "65536", "64K", "64KiB".
+type byteSize uint64
+
+var byteUnits = []string{"B", "KiB", "MiB", "GiB", "TiB"}
+
+// String implements pflag.Value.
+func (s *byteSize) String() string { return fmt.Sprint(*s) }
+
+// Format implements fmt.Formatter.
+func (s byteSize) Format(f fmt.State, _ rune) {
+	v, unit := float64(s), 0
+	for v >= 1024 && unit < len(byteUnits)-1 {
+		v, unit = v/1024, unit+1
+	}
+	fmt.Fprintf(f, "%s %s", strconv.FormatFloat(v, 'f', min(unit, 1), 64), byteUnits[unit])
+}
+
+// Type implements pflag.Value.
+func (*byteSize) Type() string { return "size" }
+
+var errByteSize = errors.New("not a size such as 65536, 64K or 1M")
+
+// Set implements pflag.Value.
+func (s *byteSize) Set(text string) error {
+	digits := strings.TrimRight(text, "BbIiKkMmGg ")
+	v, err := strconv.ParseUint(digits, 10, 32)
+	if err != nil || v == 0 {
+		return errByteSize
+	}
+	unit := strings.TrimSpace(strings.ToUpper(text[len(digits):]))
+	unit = strings.TrimSuffix(strings.TrimSuffix(unit, "B"), "I")
+	shift, ok := map[string]int{"": 0, "K": 10, "M": 20, "G": 30}[unit]
+	if !ok {
+		return errByteSize
+	}
+	*s = byteSize(v << shift)
+	return nil
+}

@@ -1,0 +1,224 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// maxExecs is how often a process may start another program between being
+// prepared for and being stopped before Attach gives up.
+const maxExecs = 5
+
+var errExecuted = errors.New("the process keeps starting other programs (execve)")
+
+// Attach makes an image of process pid as it is at one moment. Everything that
+// can be known before is prepared first; then all threads are stopped, their
+// registers and the used parts of their stacks are copied, and they are let go.
+// The image holds no more of the process's memory than that, the first pages
+// of mapped ELF files, the vDSO, and, read when needed and then as it is by
+// that time, code that is in no file.
+//
+// The process goes on whatever happens to the caller, even if that is killed
+// while it holds the process. It is not held for longer than opts.MaxStop.
+//
+// Threads that cannot be stopped are in the image without registers and with
+// the reason. The error matches [ErrNoProcess] or [ErrDenied] for those two
+// causes. Attach needs Linux.
+func Attach(ctx context.Context, pid int, opts AttachOptions) (*Image, error) {
+	if opts.StackBudget == 0 {
+		opts.StackBudget = DefaultStackBudget
+	}
+	if opts.MaxStop == 0 {
+		opts.MaxStop = DefaultMaxStop
+	}
+	for range maxExecs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		v, err := prepare(pid)
+		if err != nil {
+			return nil, err
+		}
+		if err = v.stop(opts); err == nil {
+			return v.image(), nil
+		}
+		v.close()
+		if !errors.Is(err, errExecuted) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("process %d: %w", pid, errExecuted)
+}
+
+// visit is one snapshot of a process in the making.
+type visit struct {
+	dir   *procDir
+	mem   *memreader.Process
+	arch  *arch.Arch
+	auxv  Auxv
+	files *heldFiles
+	// command and executable are as in Image.
+	command, executable string
+
+	mapsText []byte
+	maps     []procMapping
+	// threads is what /proc said of the threads before they were stopped.
+	threads map[int]procStat
+	nsIDs   map[int]int
+	heads   []memreader.Segment // memory that does not change
+
+	snap    Snapshot
+	clock   time.Time
+	tracees []tracee
+	regs    [][]byte // by tracee: NT_PRSTATUS, nil if unknown
+	fpRegs  [][]byte // by tracee: NT_FPREGSET
+	pacMask uint64
+	sps     []uint64
+	stacks  []copied
+}
+
+// phase ends a phase that began where the one before it ended.
+func (v *visit) phase(name string, held bool) {
+	now := time.Now()
+	v.snap.Phases = append(v.snap.Phases, Phase{Name: name, Took: now.Sub(v.clock), Held: held})
+	v.clock = now
+}
+
+func (v *visit) close() {
+	v.files.close()
+	if v.mem != nil {
+		v.mem.Close()
+	}
+	v.dir.close()
+}
+
+// prepare finds out all that can be known while the process runs.
+func prepare(pid int) (*visit, error) {
+	v := &visit{clock: time.Now(), files: newHeldFiles()}
+	var err error
+	if v.dir, err = openProc(pid); err != nil {
+		return nil, fmt.Errorf("process %d: %w", pid, ErrNoProcess)
+	}
+	if err := v.lookAround(); err != nil {
+		v.close()
+		return nil, err
+	}
+	v.phase(PhasePrepare, false)
+	return v, nil
+}
+
+func (v *visit) lookAround() error {
+	pid := v.dir.pid
+	status := v.dir.status("status")
+	switch leader := status.number("Tgid", 0); {
+	case len(status) == 0:
+		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
+	case leader != pid:
+		return fmt.Errorf("%d is a thread of process %d: use that number", pid, leader)
+	}
+	leader, err := v.dir.stat("stat")
+	if err != nil {
+		return v.dir.explain(err)
+	}
+	v.snap.Started = leader.started
+	if v.mem, err = memreader.OpenProcess(pid); err != nil {
+		return v.dir.explain(err)
+	}
+	if v.mapsText, err = v.dir.read("maps"); err != nil {
+		return v.dir.explain(err)
+	}
+	if len(v.mapsText) == 0 {
+		if leader.state == Zombie {
+			return fmt.Errorf("process %d has ended, and waits for its parent to take notice (zombie): %w", pid, ErrNoProcess)
+		}
+		return fmt.Errorf("process %d has no memory of its own: it is a thread of the kernel, or about to end", pid)
+	}
+	if v.maps, err = parseMaps(v.mapsText); err != nil {
+		return err
+	}
+	if v.arch, err = v.dir.arch(); err != nil {
+		return err
+	}
+	if auxv, err := v.dir.read("auxv"); err == nil {
+		v.auxv = parseAuxv(auxv, byteOrder(v.arch))
+	}
+	if v.dir.link("ns/pid") != ownPIDNamespace() {
+		v.snap.NSPID = status.innermost()
+	}
+	v.command = v.dir.commandLine()
+	v.executable, _ = strings.CutSuffix(v.dir.link("exe"), deletedSuffix)
+	v.files.hold(v.dir, v.maps)
+	heads := v.headCopies()
+	v.mem.ReadAll(heads, nil)
+	v.setHeads(heads)
+	return v.readThreads()
+}
+
+// readThreads looks at all threads.
+func (v *visit) readThreads() error {
+	tids, err := v.dir.threads()
+	if err != nil {
+		return err
+	}
+	v.threads, v.nsIDs = make(map[int]procStat, len(tids)), map[int]int{}
+	for _, tid := range tids {
+		v.readThread(tid)
+	}
+	return nil
+}
+
+func (v *visit) readThread(tid int) {
+	dir := "task/" + strconv.Itoa(tid)
+	if st, err := v.dir.stat(dir + "/stat"); err == nil {
+		v.threads[tid] = st
+	}
+	if v.snap.NSPID != 0 {
+		v.nsIDs[tid] = v.dir.status(dir + "/status").innermost()
+	}
+}
+
+const (
+	// headSize is how much of a mapped ELF file is copied to recognise it by:
+	// as much as the kernel puts into a core file, its first page.
+	headSize = 4096
+
+	// maxVDSO bounds the vDSO, which has a few pages.
+	maxVDSO = 1 << 20
+)
+
+// headCopies returns what to copy of the mapped files with code, and of the
+// vDSO.
+func (v *visit) headCopies() []memreader.Copy {
+	code := map[string]bool{}
+	for i := range v.maps {
+		if m := &v.maps[i]; m.Exec && m.inode != 0 {
+			code[fileKey(m)] = true
+		}
+	}
+	vdso, _ := v.auxv.Get(ATSysinfoEhdr)
+	var list []memreader.Copy
+	for i := range v.maps {
+		m := &v.maps[i]
+		switch {
+		case m.Lo == vdso:
+			list = append(list, memreader.Copy{Addr: m.Lo, Data: make([]byte, min(m.Hi-m.Lo, maxVDSO))})
+		case m.Off == 0 && m.read && m.inode != 0 && code[fileKey(m)]:
+			list = append(list, memreader.Copy{Addr: m.Lo, Data: make([]byte, min(m.Hi-m.Lo, headSize))})
+		}
+	}
+	return list
+}
+
+func (v *visit) setHeads(heads []memreader.Copy) {
+	v.heads = nil
+	for _, c := range heads {
+		v.heads = append(v.heads, memreader.Segment{Addr: c.Addr, Size: uint64(c.N), Data: c.Data[:c.N]})
+	}
+}

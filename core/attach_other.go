@@ -1,0 +1,14 @@
+//go:build !linux
+
+package core
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+)
+
+// Attach makes an image of a live process, on Linux. Here it returns an error.
+func Attach(context.Context, int, AttachOptions) (*Image, error) {
+	return nil, fmt.Errorf("live processes can be looked at on Linux only, and this is %s; core files can be read here", runtime.GOOS)
+}

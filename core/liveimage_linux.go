@@ -1,0 +1,123 @@
+package core
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// image makes the image of what the visit has copied, which it then owns.
+func (v *visit) image() *Image {
+	v.files.hold(v.dir, v.maps)
+	img := &Image{
+		Arch: v.arch, PID: v.dir.pid, Name: v.threads[v.dir.pid].name, Auxv: v.auxv,
+		Command: v.command, Executable: v.executable, Live: &v.snap,
+		Mappings: make([]Mapping, len(v.maps)),
+		release:  v.close,
+	}
+	for i := range v.maps {
+		m := &v.maps[i]
+		img.Mappings[i] = m.Mapping
+		img.Mappings[i].File = v.files.name(m)
+	}
+	img.Mem = &liveMemory{Space: v.space(), process: v.mem, image: img}
+	for i := range v.tracees {
+		if v.tracees[i].step != ended {
+			img.Threads = append(img.Threads, v.thread(i))
+		}
+	}
+	slices.SortFunc(img.Threads, func(a, b Thread) int { return cmp.Compare(a.ID, b.ID) })
+	v.phase(PhaseComplete, false)
+	return img
+}
+
+// thread makes the thread of a tracee.
+func (v *visit) thread(i int) Thread {
+	c := &v.tracees[i]
+	st, ok := v.threads[c.tid]
+	if !ok {
+		v.readThread(c.tid)
+		st = v.threads[c.tid]
+	}
+	t := Thread{
+		ID: c.tid, NSID: v.nsIDs[c.tid], Name: st.name, State: st.state, Err: c.err,
+		PrStatus: v.regs[i], FPRegSet: v.fpRegs[i], PACMask: v.pacMask,
+	}
+	if t.PACMask == 0 {
+		t.PACMask = v.arch.PACMask
+	}
+	switch {
+	case c.stop.groupStop():
+		t.State, t.Signal = Stopped, c.stop.signal
+	case errors.Is(c.err, errZombie):
+		t.State = Zombie
+	case errors.Is(c.err, errUninterruptible):
+		t.State = Uninterruptible
+	case c.stop.event == 0:
+		t.Signal = c.stop.signal
+	}
+	order := byteOrder(v.arch)
+	setRegs(&t.Regs, v.arch.PrStatus, t.PrStatus, order)
+	setRegs(&t.Regs, v.arch.FPRegSet, t.FPRegSet, order)
+	return t
+}
+
+// space is what was copied of the memory: stacks, over what of them is beyond
+// the budget, over heads, over all that is mapped.
+func (v *visit) space() *memreader.Space {
+	segs := make([]memreader.Segment, 0, len(v.maps)+len(v.heads)+2*len(v.stacks))
+	for i := range v.maps {
+		m := &v.maps[i]
+		segs = append(segs, memreader.Segment{Addr: m.Lo, Size: m.Hi - m.Lo, Why: memreader.NotCopied})
+	}
+	segs = append(segs, v.heads...)
+	for _, s := range v.stacks {
+		segs = append(segs, memreader.Segment{Addr: s.lo, Size: s.end - s.lo, Why: memreader.OverBudget})
+	}
+	for _, s := range v.stacks {
+		seg := memreader.Segment{Addr: s.lo, Size: s.hi - s.lo, Data: s.data, Why: memreader.NotCopied}
+		if fault := (*memreader.FaultError)(nil); errors.As(s.err, &fault) {
+			seg.Why = fault.Why
+		}
+		segs = append(segs, seg)
+	}
+	return memreader.NewSpace(segs)
+}
+
+// maxCommand bounds the arguments that are kept, in bytes: more are no help in
+// telling processes apart.
+const maxCommand = 4096
+
+// commandLine returns the arguments of the process, separated by spaces.
+func (d *procDir) commandLine() string {
+	text, _ := d.read("cmdline")
+	text = bytes.TrimRight(text[:min(len(text), maxCommand)], "\x00")
+	return string(bytes.ReplaceAll(text, []byte{0}, []byte{' '}))
+}
+
+// liveMemory is what was copied, and code that is in no file: that is read
+// from the process, which may have changed it since.
+type liveMemory struct {
+	*memreader.Space
+	process *memreader.Process
+	image   *Image
+}
+
+// ReadMem implements memreader.Reader.
+func (l *liveMemory) ReadMem(p []byte, addr uint64) (int, error) {
+	n, err := l.Space.ReadMem(p, addr)
+	if n == len(p) {
+		return n, nil
+	}
+	at := addr + uint64(n)
+	m := l.image.Mapping(at)
+	if fault := (*memreader.FaultError)(nil); !errors.As(err, &fault) || fault.Why != memreader.NotCopied ||
+		m == nil || !m.Exec || m.File != "" {
+		return n, err
+	}
+	k, _ := l.process.ReadMem(p[n:n+int(min(uint64(len(p)-n), m.Hi-at))], at)
+	return n + k, err
+}

@@ -1,0 +1,145 @@
+package core
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"sort"
+
+	"github.com/sfcore/sfcore/arch"
+)
+
+// redZone is how far below SP a function may keep values [System V psABI,
+// 3.2.2]. Other architectures have none, or a smaller one.
+const redZone = 128
+
+// span is a range of addresses to copy.
+type span struct {
+	lo, hi uint64
+	end    uint64 // of the mapping
+}
+
+// copied is a span and what was copied of it.
+type copied struct {
+	span
+	data []byte
+	err  error // why data is shorter than the span
+}
+
+// stackSpans returns what to copy of the stacks with the given stack pointers:
+// of each from SP to the end of its mapping, but no more than budget, and no
+// more than total of all. The spans ascend and do not overlap.
+func stackSpans(sps []uint64, maps []procMapping, budget, total uint64) []span {
+	spans := spansWithin(sps, maps, budget)
+	size := uint64(0)
+	for _, s := range spans {
+		size += s.hi - s.lo
+	}
+	if size > total {
+		return spansWithin(sps, maps, total/uint64(len(sps)))
+	}
+	return spans
+}
+
+func spansWithin(sps []uint64, maps []procMapping, budget uint64) []span {
+	spans := make([]span, 0, len(sps))
+	for _, sp := range sps {
+		m := mappingOf(maps, sp)
+		if m == nil {
+			continue
+		}
+		lo := max(m.Lo, sp-min(redZone, sp))
+		spans = append(spans, span{lo: lo, hi: sp + min(budget, m.Hi-sp), end: m.Hi})
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	merged := spans[:0]
+	for _, s := range spans {
+		if n := len(merged); n > 0 && s.lo <= merged[n-1].hi && s.end == merged[n-1].end {
+			merged[n-1].hi = max(merged[n-1].hi, s.hi)
+		} else {
+			merged = append(merged, s)
+		}
+	}
+	return merged
+}
+
+func mappingOf(maps []procMapping, addr uint64) *procMapping {
+	i := sort.Search(len(maps), func(i int) bool { return maps[i].Hi > addr })
+	if i == len(maps) || maps[i].Lo > addr {
+		return nil
+	}
+	return &maps[i]
+}
+
+// without cuts off what others, which ascend, cover of spans.
+func without(spans []span, others []copied) []span {
+	var out []span
+	for _, s := range spans {
+		for _, o := range others {
+			if o.hi <= s.lo || o.lo >= s.hi {
+				continue
+			}
+			if o.lo > s.lo {
+				out = append(out, span{s.lo, o.lo, s.end})
+			}
+			s.lo = min(o.hi, s.hi)
+		}
+		if s.lo < s.hi {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// stackAt returns what was copied from sp on, nil for nothing. stacks ascend.
+func stackAt(stacks []copied, sp uint64) []byte {
+	i := sort.Search(len(stacks), func(i int) bool { return stacks[i].hi > sp })
+	if i == len(stacks) || stacks[i].lo > sp {
+		return nil
+	}
+	return stacks[i].data[min(sp-stacks[i].lo, uint64(len(stacks[i].data))):]
+}
+
+const (
+	// maxAltScan is how far above SP a signal frame is looked for on an
+	// alternate signal stack, in bytes: programs give those 8 to 64 KiB.
+	maxAltScan = 64 << 10
+
+	// Sizes that an alternate signal stack may have, in bytes: MINSIGSTKSZ is
+	// the smallest that the kernel takes.
+	minAltStack = 2048
+	maxAltStack = 16 << 20
+)
+
+// interruptedSP looks for the stack pointer of the code that a signal handler
+// on an alternate signal stack has interrupted: stack is memory from sp on. The
+// signal frame holds the settings of that very stack, ss_sp and ss_size, at a
+// fixed distance from the interrupted SP [linux
+// include/uapi/asm-generic/ucontext.h].
+func interruptedSP(a *arch.Arch, sp uint64, stack []byte) (uint64, bool) {
+	order := byteOrder(a)
+	word := func(off int) uint64 { return order.Uint64(stack[off:]) }
+	const ssSize = 16
+	stack = stack[:min(len(stack), maxAltScan)]
+	for off := int(-sp & 7); off+a.AltStackToSP+8 <= len(stack); off += 8 {
+		base := word(off)
+		if at := sp + uint64(off); base > sp || at-base >= maxAltStack {
+			continue
+		}
+		size := word(off + ssSize)
+		if size < minAltStack || size > maxAltStack || sp+uint64(off)-base >= size {
+			continue
+		}
+		if old := word(off + a.AltStackToSP); old-base >= size {
+			return old, true
+		}
+	}
+	return 0, false
+}
+
+func byteOrder(a *arch.Arch) binary.ByteOrder {
+	if a.BigEndian {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}

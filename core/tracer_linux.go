@@ -1,0 +1,281 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// tracer stops the threads of a process and lets them go. Its methods run on
+// one system thread.
+type tracer struct {
+	dir      *procDir
+	tracees  []tracee
+	known    map[int]bool
+	listed   map[int]bool // the threads when they were listed last
+	deadline time.Time
+	ended    int
+
+	mu     sync.Mutex
+	seized []int // thread ids
+}
+
+// tracee is a thread to be stopped.
+type tracee struct {
+	tid  int
+	step step
+	stop change
+	// err is why there are no registers.
+	err error
+}
+
+type step uint8
+
+const (
+	seized  step = iota
+	asked        // to stop
+	stopped      // stands still
+	missed       // does not stop; err says why
+	ended
+)
+
+const (
+	// patience is how long nothing may happen before the threads still awaited
+	// are looked at: those in an uninterruptible state may stay in it.
+	patience = 10 * time.Millisecond
+
+	// nap is the pause between looks at a thread that does not stop yet. The
+	// processors are busy stopping others.
+	nap = 50 * time.Microsecond
+
+	// reapEvery is how often threads that ended are looked for while seizing
+	// goes on. It is needed only to end a deadlock: an exec of the process
+	// waits for them, and seizing waits for the exec.
+	reapEvery = 20 * time.Millisecond
+)
+
+var (
+	errUninterruptible = errors.New("the thread is in an uninterruptible state (D), in which the kernel shows no registers: it waits for a device, a network file system or a vfork")
+	errLate            = errors.New("the thread did not stop in time")
+	errZombie          = errors.New("the thread has ended; other threads of the process go on")
+)
+
+// seizeNew seizes the threads that are not seized yet, and returns how many
+// those were.
+func (t *tracer) seizeNew() (int, error) {
+	tids, err := t.dir.threads()
+	if err != nil {
+		return 0, err
+	}
+	clear(t.listed)
+	fresh := 0
+	for _, tid := range tids {
+		t.listed[tid] = true
+		if t.known[tid] {
+			continue
+		}
+		if len(t.tracees) >= maxThreads {
+			return fresh, fmt.Errorf("more than the limit of %d threads", maxThreads)
+		}
+		t.known[tid] = true
+		if c := t.seize(tid); c.step == ended {
+			t.ended++
+		} else {
+			t.tracees = append(t.tracees, c)
+			fresh++
+		}
+	}
+	return fresh, nil
+}
+
+func (t *tracer) seize(tid int) tracee {
+	err := seizeThread(tid)
+	if errors.Is(err, unix.EPERM) {
+		// A child of a seized thread is seized already.
+		if _, err := peek(tid); err == nil || errors.Is(err, errNoChange) {
+			t.traces(tid)
+			return tracee{tid: tid, step: asked}
+		}
+	}
+	switch {
+	case err == nil:
+		t.traces(tid)
+		return tracee{tid: tid, step: seized}
+	case errors.Is(err, unix.ESRCH):
+		return tracee{tid: tid, step: ended}
+	}
+	c := tracee{tid: tid, step: missed, err: fmt.Errorf("the thread cannot be traced: %w", err)}
+	st := t.dir.status("task/" + strconv.Itoa(tid) + "/status")
+	switch by := st.number("TracerPid", 0); {
+	case by != 0:
+		c.err = &tracedError{by, processName(by)}
+	case st["State"] != "" && parseState(st["State"][:1]) == Zombie:
+		c.err = errZombie
+	case len(st) == 0:
+		c.step = ended
+	}
+	return c
+}
+
+func (t *tracer) traces(tid int) {
+	t.mu.Lock()
+	t.seized = append(t.seized, tid)
+	t.mu.Unlock()
+}
+
+// reaper reaps threads that end, until the returned function is called. The
+// process's first thread is left to its parent.
+func (t *tracer) reaper() (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(reapEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			t.mu.Lock()
+			tids := slices.Clone(t.seized)
+			t.mu.Unlock()
+			for _, tid := range tids {
+				if tid != t.dir.pid {
+					reap(tid)
+				}
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// stopAll stops all threads, those that are created meanwhile too. Nothing
+// runs when no listing shows a new one any more.
+func (t *tracer) stopAll() error {
+	for {
+		for i := range t.tracees {
+			c := &t.tracees[i]
+			if c.step != seized {
+				continue
+			}
+			c.step = asked
+			if ptraceCall(unix.PTRACE_INTERRUPT, c.tid, 0, 0) != nil {
+				t.end(c)
+			}
+		}
+		t.await()
+		if time.Now().After(t.deadline) {
+			return nil
+		}
+		if fresh, err := t.seizeNew(); err != nil || fresh == 0 {
+			t.dropStrangers()
+			return err
+		}
+	}
+}
+
+// await waits until every thread that was asked to has stopped, or is known
+// not to.
+func (t *tracer) await() {
+	progress := time.Now()
+	for i := range t.tracees {
+		c := &t.tracees[i]
+		for c.step == asked {
+			if t.look(c); c.step != asked {
+				progress = time.Now()
+				break
+			}
+			now := time.Now()
+			if now.Sub(progress) > patience {
+				t.lookCloser(c)
+			}
+			if now.After(t.deadline) && c.step == asked {
+				c.step, c.err = missed, errLate
+			}
+			if c.step == asked {
+				pause := unix.NsecToTimespec(nap.Nanoseconds())
+				_ = unix.Nanosleep(&pause, nil)
+			}
+		}
+	}
+	for i := range t.tracees { // some may have come out of the kernel since
+		if c := &t.tracees[i]; c.step == missed && errors.Is(c.err, errUninterruptible) {
+			t.look(c)
+		}
+	}
+}
+
+// look sees whether a thread has stopped.
+func (t *tracer) look(c *tracee) {
+	what, err := peek(c.tid)
+	switch {
+	case errors.Is(err, errNoChange):
+	case err != nil || what.ended:
+		t.end(c)
+	default:
+		c.step, c.stop, c.err = stopped, what, nil
+	}
+}
+
+// lookCloser finds out why a thread does not stop.
+func (t *tracer) lookCloser(c *tracee) {
+	st, err := t.dir.stat("task/" + strconv.Itoa(c.tid) + "/stat")
+	switch {
+	case err != nil || st.state == Ended:
+		t.end(c)
+	case st.state == Zombie && c.tid == t.dir.pid:
+		c.step, c.err = missed, errZombie
+	case st.state == Zombie:
+		t.end(c)
+	case st.state == Uninterruptible:
+		c.step, c.err = missed, errUninterruptible
+	}
+}
+
+// end notes that a thread has ended.
+func (t *tracer) end(c *tracee) {
+	if c.step != ended {
+		c.step = ended
+		t.ended++
+	}
+	if c.tid != t.dir.pid {
+		reap(c.tid)
+	}
+}
+
+// dropStrangers lets go at once of what turned out not to be a thread of the
+// process: its id was used again between listing and seizing.
+func (t *tracer) dropStrangers() {
+	for i := range t.tracees {
+		if c := &t.tracees[i]; c.step == stopped && !t.listed[c.tid] {
+			_ = detachThread(c.tid, c.stop.undelivered())
+			t.end(c)
+		}
+	}
+}
+
+// release lets all threads go, with the signals that were about to be
+// delivered. A thread in a group-stop stays in it. What has not stopped cannot
+// be told to go on; the kernel lets it go when the tracer's thread ends.
+func (t *tracer) release() {
+	for i := range t.tracees {
+		if c := &t.tracees[i]; c.step == stopped {
+			_ = detachThread(c.tid, c.stop.undelivered())
+		}
+	}
+}
+
+// tracedError is why a thread that somebody else traces has no registers.
+type tracedError struct {
+	by   int
+	name string
+}
+
+func (e *tracedError) Error() string {
+	return fmt.Sprintf("the thread is traced by process %d (%s)", e.by, e.name)
+}
