@@ -51,6 +51,8 @@ var imports = map[string]string{
 
 	"cmd/sfcore": "arch memreader internal/elfx sframe cfi unwind core symbol target dap plugin",
 
+	"bench/peers": "",
+
 	"internal/testkit": "arch memreader internal/elfx",
 }
 
