@@ -19,6 +19,7 @@ const (
 	FromSymtab       = "symtab"        // .symtab, of the image or of its debug file
 	FromDynsym       = "dynsym"        // .dynsym, or what PT_DYNAMIC points to
 	FromGNUDebugdata = "gnu_debugdata" // .symtab of the ELF file within .gnu_debugdata
+	FromGopclntab    = "gopclntab"     // Go's table of functions and lines
 	FromPLT          = "plt"           // the relocation of a procedure linkage table entry
 	FromNone         = "none"          // there is no table at all
 )
@@ -37,12 +38,17 @@ type Location struct {
 
 // Object names addresses of one ELF image. It is safe for concurrent use.
 type Object struct {
-	mu       sync.Mutex
-	file     *elfx.File
-	tables   []*table // in the order in which they are asked
-	known    map[uint64][]Location
-	held     int // bytes of the names in known
-	problems []error
+	mu     sync.Mutex
+	file   *elfx.File
+	tables []*table // in the order in which they are asked
+	dynsym *table   // one of them
+	golang func() *goTable
+	relas  relocations
+	// pltSections are the linkage tables of the image.
+	pltSections func() []*elfx.Section
+	known       map[uint64][]Location
+	held        int // bytes of the names in known
+	problems    []error
 }
 
 // maxHeld bounds the bytes of names that an Object keeps for the next lookup.
@@ -52,14 +58,18 @@ const maxHeld = 64 << 20
 // must have been built with it (same build-id), are asked before its own. The
 // files' data must stay valid as long as the Object is in use.
 func New(f *elfx.File, debug ...*elfx.File) *Object {
-	o := &Object{file: f, known: map[uint64][]Location{}}
-	for _, d := range debug {
-		o.tables = append(o.tables, &table{from: FromSymtab, file: d, open: (*elfx.File).Symtab})
+	o := &Object{
+		file:   f,
+		dynsym: &table{from: FromDynsym, file: f, open: openDynsym},
+		relas:  relocations{file: f},
+		known:  map[uint64][]Location{},
 	}
-	o.tables = append(o.tables,
-		&table{from: FromSymtab, file: f, open: (*elfx.File).Symtab},
-		&table{from: FromDynsym, file: f, open: (*elfx.File).Dynsym},
-	)
+	o.pltSections = sync.OnceValue(func() []*elfx.Section { return findPLT(f) })
+	o.golang = sync.OnceValue(o.openGoTable)
+	for _, d := range append(debug[:len(debug):len(debug)], f) {
+		o.tables = append(o.tables, &table{from: FromSymtab, file: d, open: openSymtab})
+	}
+	o.tables = append(o.tables, o.dynsym, &table{from: FromGNUDebugdata, file: f, open: openDebugdata})
 	return o
 }
 
@@ -96,9 +106,17 @@ func (o *Object) Source() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, t := range o.tables {
-		if t.syms(o).Len() > 1 {
-			return t.from
+		if t.from == FromSymtab && t.hasFuncs(o) {
+			return FromSymtab
 		}
+	}
+	switch {
+	case o.file.Section(debugdataSection) != nil:
+		return FromGNUDebugdata
+	case o.golang() != nil:
+		return FromGopclntab
+	case o.dynsym.hasFuncs(o):
+		return FromDynsym
 	}
 	return FromNone
 }
@@ -110,27 +128,32 @@ func (o *Object) Problems() []error {
 	return slices.Clone(o.problems)
 }
 
+// problem notes a defect, once.
 func (o *Object) problem(err error) {
-	if err != nil {
-		o.problems = append(o.problems, err)
+	if err == nil || slices.ContainsFunc(o.problems, func(e error) bool { return e.Error() == err.Error() }) {
+		return
 	}
+	o.problems = append(o.problems, err)
 }
 
 // resolve looks up addrs, which ascend, and remembers the answers.
 func (o *Object) resolve(addrs []uint64) [][]Location {
-	found := make([][]Location, len(addrs))
 	hits := make([]hit, len(addrs))
 	for i, a := range addrs {
-		hits[i].addr = a
+		hits[i] = hit{addr: a, loc: o.plt(a)}
 	}
 	for _, t := range o.tables {
 		t.find(o, hits)
 	}
+	found := make([][]Location, len(addrs))
 	for i := range hits {
-		if h := &hits[i]; h.table != nil {
-			found[i] = []Location{h.location()}
+		h := &hits[i]
+		loc := h.location()
+		o.addGo(h.addr, &loc)
+		if loc.Func != "" {
+			found[i] = []Location{loc}
 		}
-		o.remember(addrs[i], found[i])
+		o.remember(h.addr, found[i])
 	}
 	return found
 }

@@ -3,6 +3,7 @@ package symbol
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/sfcore/sfcore/internal/elfx"
@@ -12,18 +13,31 @@ import (
 type table struct {
 	from string
 	file *elfx.File
-	open func(*elfx.File) (elfx.SymTab, error)
+	open func(*table) (elfx.SymTab, error)
 
 	opened bool
 	tab    elfx.SymTab
 	code   []region
+	reads  int    // of the whole table
+	index  *index // nil until it pays
 }
 
-// hit is an address and the best symbol for it so far.
+func openSymtab(t *table) (elfx.SymTab, error) { return t.file.Symtab() }
+func openDynsym(t *table) (elfx.SymTab, error) { return t.file.Dynsym() }
+
+// hit is an address and what is known about it so far.
 type hit struct {
 	addr  uint64
-	table *table // that sym is in; nil if there is none yet
+	loc   Location // final if it has a Func
+	table *table   // that sym is in, if that has a rank
 	sym   symbol
+}
+
+func (h *hit) location() Location {
+	if h.loc.Func == "" && h.sym.rank != 0 {
+		h.loc = Location{Func: h.table.name(h.sym.name), Offset: h.addr - h.sym.value, From: h.table.from}
+	}
+	return h.loc
 }
 
 // symbol is a function symbol.
@@ -38,13 +52,13 @@ type rank uint8
 
 // A symbol with a size says that the address is in it, one without may. Of
 // aliases, those that are typed as functions and those seen from outside are
-// how people know the function.
+// how people know the function. Weak ones are no worse: libc's calloc is weak,
+// its __libc_calloc is global.
 const (
-	rankLocal  rank = 1
-	rankWeak   rank = 2
-	rankGlobal rank = 3
-	rankFunc   rank = 4
-	rankSized  rank = 8
+	rankLocal   rank = 1
+	rankVisible rank = 2
+	rankFunc    rank = 4
+	rankSized   rank = 8
 )
 
 // better reports whether s names an address better than b, if there is a b,
@@ -59,31 +73,36 @@ func (t *table) better(s, b *symbol) bool {
 	case s.rank != b.rank:
 		return s.rank > b.rank
 	}
-	return t.compareNames(s.name, b.name) > 0
+	if c := t.compareNames(s.name, b.name); c != 0 {
+		return c > 0
+	}
+	return s.name > b.name
 }
 
 // maxTie bounds what is compared of two names: symbols without end at one
 // address, with one long name, must not take time without end.
 const maxTie = 256
 
+// compareNames orders names without their versions, as strcmp does.
 func (t *table) compareNames(a, b uint32) int {
 	if a == b {
 		return 0
 	}
 	x, y := t.nameBytes(a), t.nameBytes(b)
 	for i := range maxTie {
-		var c, d byte
-		if i < len(x) {
-			c = x[i]
-		}
-		if i < len(y) {
-			d = y[i]
-		}
+		c, d := nameByte(x, i), nameByte(y, i)
 		if c != d || c == 0 {
 			return cmp.Compare(c, d)
 		}
 	}
 	return 0
+}
+
+func nameByte(s []byte, i int) byte {
+	if i >= len(s) || s[i] == '@' {
+		return 0
+	}
+	return s[i]
 }
 
 // maxName bounds a name. The longest mangled names of real programs have some
@@ -116,43 +135,74 @@ func (t *table) syms(o *Object) *elfx.SymTab {
 	if !t.opened {
 		t.opened = true
 		var err error
-		t.tab, err = t.open(t.file)
+		t.tab, err = t.open(t)
 		o.problem(err)
+		if n := t.tab.Len(); n > maxSymbols {
+			o.problem(fmt.Errorf("%s: %d symbols are more than the limit of %d", t.from, n, maxSymbols))
+			t.tab.Data = t.tab.Data[:maxSymbols*elfx.SymSize]
+		}
 		t.code = codeRegions(t.file)
 	}
 	return &t.tab
 }
 
+// hasFuncs reports whether the table has a symbol that find can return.
+func (t *table) hasFuncs(o *Object) bool {
+	tab := t.syms(o)
+	for i := range tab.Len() {
+		s, _, ok := t.decodeFunc(tab.Data[i*elfx.SymSize:][:elfx.SymSize])
+		if ok && t.names(&s) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	// maxReads is how often a table is read from end to end before it gets an
+	// index, which takes the time of about as many readings.
+	maxReads = 64
+	// maxSymbols bounds the entries of a table that are used. The largest
+	// programs known have some millions.
+	maxSymbols = 16 << 20
+)
+
 // find improves the hits, whose addresses ascend.
 func (t *table) find(o *Object, hits []hit) {
-	var open []query
+	var qs []query
 	for i := range hits {
 		h := &hits[i]
-		if h.table != nil && h.sym.rank&rankSized != 0 {
+		if h.loc.Func != "" || h.sym.rank&rankSized != 0 {
 			continue
 		}
 		if t.syms(o).Len() == 0 {
 			return
 		}
 		if code := regionAt(t.code, h.addr); code.hi != 0 {
-			open = append(open, query{addr: h.addr, code: code, hit: i})
+			qs = append(qs, query{addr: h.addr, code: code, hit: i})
 		}
 	}
-	if len(open) == 0 {
+	if len(qs) == 0 {
 		return
 	}
-	t.scan(open)
-	for i := range open {
-		q := &open[i]
-		h := &hits[q.hit]
-		if sym := q.answer(); sym != nil && (h.table == nil || sym.rank&rankSized != 0) {
-			h.table, h.sym = t, *sym
+	if t.index == nil {
+		if t.reads++; t.reads > maxReads || !t.scan(qs) {
+			t.index = t.newIndex()
 		}
 	}
-}
-
-func (h *hit) location() Location {
-	return Location{Func: h.table.name(h.sym.name), Offset: h.addr - h.sym.value, From: h.table.from}
+	for i := range qs {
+		q := &qs[i]
+		h := &hits[q.hit]
+		var sym symbol
+		if t.index != nil {
+			sym = t.index.find(q)
+		} else {
+			sym = q.answer()
+		}
+		if sym.rank > 0 && (h.sym.rank == 0 || sym.rank&rankSized != 0) {
+			h.table, h.sym = t, sym
+		}
+	}
 }
 
 // names reports whether a symbol with this name may name code. Assemblers

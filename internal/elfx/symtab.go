@@ -13,10 +13,7 @@ const (
 	SymFunc     = 2
 	SymGNUIFunc = 10
 
-	BindLocal     = 0 // STB_*
-	BindGlobal    = 1
-	BindWeak      = 2
-	BindGNUUnique = 10
+	BindLocal = 0 // STB_*
 
 	ShnUndef     = 0 // SHN_*
 	ShnLoreserve = 0xff00
