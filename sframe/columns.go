@@ -11,7 +11,7 @@ import (
 //	sp+16     base register and offset
 //	c-16      at that offset from the CFA
 //	(fp+0)    at the address fp+0
-//	r16       in the register with DWARF number 16
+//	r16       in the register with DWARF number 16; r16+0 in a flexible row
 //	f         at the place that the header fixes
 //	u, U      not tracked: unchanged; U where a zero word stands for it
 //	[s]       RA only: signed
@@ -31,7 +31,7 @@ func (f *Func) Columns(e *FRE) (Columns, error) {
 		return Columns{}, err
 	}
 	t := f.table
-	c := Columns{CFA: cfa.format(t.Arch, false), FP: fp.format(t.Arch, true), RA: ra.format(t.Arch, true)}
+	c := Columns{CFA: cfa.format(t.Arch, false), FP: fp.format(t.Arch, !f.Flexible()), RA: ra.format(t.Arch, !f.Flexible())}
 	if ra.from == untracked && t.FixedRA != 0 {
 		c.RA = "f"
 	}

@@ -68,7 +68,6 @@ type dumped struct {
 var (
 	dumpedFunc = regexp.MustCompile(`func idx \[\d+\]: pc = 0x([0-9a-f]+), size = (\d+) bytes(.*)`)
 	dumpedRow  = regexp.MustCompile(`^    ([0-9a-f]{16})  (.*\S)`)
-	plainReg   = regexp.MustCompile(`\b(r\d+|fp|sp)\+0\b`)
 )
 
 func readDump(t *testing.T, name string) (funcs []dumped, ok bool) {
@@ -99,13 +98,7 @@ func readDump(t *testing.T, name string) (funcs []dumped, ok bool) {
 		if !mask {
 			pc -= f.start
 		}
-		columns := strings.Fields(m[2])
-		for i := 1; i < len(columns); i++ {
-			if !strings.HasPrefix(columns[i], "(") {
-				columns[i] = plainReg.ReplaceAllString(columns[i], "$1")
-			}
-		}
-		f.rows = append(f.rows, fmt.Sprintf("%#x %s", pc, strings.Join(columns, " ")))
+		f.rows = append(f.rows, fmt.Sprintf("%#x %s", pc, strings.Join(strings.Fields(m[2]), " ")))
 	}
 	if len(funcs) == 0 {
 		t.Fatalf("no functions in the dump of %s", name)
