@@ -52,6 +52,7 @@ func (f *Frame) LookupPC() uint64 {
 // Method is a way to find a frame from the one below it.
 type Method uint8
 
+// The methods.
 const (
 	Registers    Method = iota // the thread's own registers
 	SFrame                     // a row of .sframe
@@ -154,6 +155,7 @@ func (s Stop) Complete() bool { return s.Reason == Outermost }
 // Reason is a kind of [Stop].
 type Reason uint8
 
+// The reasons.
 const (
 	// NoUnwindInfo: no method knows anything about the last frame's pc.
 	NoUnwindInfo Reason = iota

@@ -80,7 +80,7 @@ func writeModules(out *bufio.Writer, modules []target.ModuleReport) {
 		fmt.Fprintf(w, "%#x\t%s\t%s\t%s\t%s\t%s\t%s\n", uint64(m.Base), plain(m.Path), m.Match,
 			unwindSources(m), m.Symbols, orDash(m.BuildID), orDash(plain(m.File)))
 	}
-	w.Flush()
+	_ = w.Flush() // out keeps the error
 }
 
 func unwindSources(m *target.ModuleReport) string {

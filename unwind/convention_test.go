@@ -1,0 +1,97 @@
+package unwind
+
+import (
+	"testing"
+
+	"github.com/sfcore/sfcore/arch"
+)
+
+// Every architecture's frame-pointer convention, from a frame of which nothing
+// else is known.
+func TestFramePointer(t *testing.T) {
+	for _, a := range []*arch.Arch{arch.AMD64, arch.AArch64, arch.AArch64BE, arch.S390X} {
+		p := newProcess(a)
+		p.steps = []Stepper{FramePointerStepper{}}
+		ra := p.call(codeAt + 0x100)
+		regs := p.regs(map[arch.Reg]uint64{a.PC: codeAt + 0x10, a.SP: stackAt, a.FP: stackAt + 0x20})
+		if a == arch.S390X {
+			p.poke(stackAt, stackAt+0x200)      // back chain
+			p.poke(stackAt+0x200+112, ra)       // r14
+			p.poke(stackAt+0x200+88, stackAt+8) // r11
+		} else {
+			p.poke(stackAt+0x20, 0, ra)
+		}
+		frames, stop := p.unwinder().Unwind(nil, regs)
+		if len(frames) != 2 || frames[1].PC != ra || frames[1].Trust != Guess || frames[1].Method != FramePointer {
+			t.Errorf("%s: got %d frames, stop %v (%v), want 2 and the second a guess", a.Name, len(frames), stop.Reason, stop.Detail)
+			continue
+		}
+		if _, known := frames[1].Regs.Get(a.SP); known != (a.Name != "aarch64") {
+			t.Errorf("%s: SP known in frame 1: %v", a.Name, known)
+		}
+		if a != arch.S390X && stop.Reason != Outermost {
+			t.Errorf("%s: got stop %v (%v), want outermost by the chain's end", a.Name, stop.Reason, stop.Detail)
+		}
+	}
+}
+
+func TestFramePointerChecks(t *testing.T) {
+	a := arch.AMD64
+	for name, damage := range map[string]func(*process, *arch.Regs){
+		"no call before": func(p *process, _ *arch.Regs) { p.poke(stackAt+0x28, codeAt+0x80) },
+		"too far": func(p *process, r *arch.Regs) {
+			p.mem.Segs[stackAt+maxGuessedFrame] = make([]byte, areaSize)
+			p.poke(stackAt+maxGuessedFrame, 0, codeAt+0x105)
+			r.Set(a.FP, stackAt+maxGuessedFrame)
+		},
+		"below SP":      func(p *process, r *arch.Regs) { r.Set(a.SP, stackAt+0x800) },
+		"misaligned":    func(p *process, r *arch.Regs) { r.Set(a.FP, stackAt+0x21) },
+		"not in memory": func(p *process, r *arch.Regs) { r.Set(a.FP, stackAt+areaSize) },
+		"FP not known":  func(p *process, r *arch.Regs) { r.Forget(a.FP) },
+		"FP of no use":  func(p *process, r *arch.Regs) { r.Set(a.FP, 0) },
+		"a table decided": func(p *process, _ *arch.Regs) {
+			p.rows[codeAt+0x10] = arch.Row{CFA: arch.RegOffset(a.SP, 8), RA: arch.AtCFA(-8)}
+			p.poke(stackAt, 0xdead)
+		},
+	} {
+		p := newProcess(a)
+		p.steps = []Stepper{p.rows, FramePointerStepper{}}
+		p.poke(stackAt+0x20, 0, p.call(codeAt+0x100))
+		regs := p.regs(map[arch.Reg]uint64{a.PC: codeAt + 0x10, a.SP: stackAt, a.FP: stackAt + 0x20})
+		damage(p, regs)
+		if frames, stop := p.unwinder().Unwind(nil, regs); len(frames) != 1 || stop.Complete() {
+			t.Errorf("%s: got %d frames, %v; want 1 and not complete", name, len(frames), stop.Reason)
+		}
+	}
+}
+
+// A call to a bad address leaves the caller's address where the architecture
+// puts it at a function's first instruction.
+func TestEntry(t *testing.T) {
+	for _, a := range []*arch.Arch{arch.AMD64, arch.AArch64, arch.AArch64BE, arch.S390X} {
+		for _, bad := range []uint64{0, dataAt, 0xdead_beef_0000} {
+			p := newProcess(a)
+			ra := p.call(codeAt + 0x100)
+			p.rows[ra-1] = arch.Row{}
+			regs := p.regs(map[arch.Reg]uint64{a.PC: bad, a.SP: stackAt, a.FP: 5})
+			if a.LR != arch.NoReg {
+				regs.Set(a.LR, ra)
+			} else {
+				p.poke(stackAt, ra)
+			}
+			frames, stop := p.unwinder().Unwind(nil, regs)
+			if len(frames) != 2 || stop.Reason != Outermost || frames[1].PC != ra || frames[1].Method != Entry || frames[1].Trust != Checked {
+				t.Errorf("%s, pc %#x: got %d frames, %v (%v)", a.Name, bad, len(frames), stop.Reason, stop.Detail)
+			}
+		}
+	}
+}
+
+func TestEntryNowhere(t *testing.T) {
+	p := newProcess(arch.AMD64)
+	p.poke(stackAt, 0x1234)
+	frames, stop := p.unwinder().Unwind(nil, p.regs(map[arch.Reg]uint64{p.arch.PC: 0, p.arch.SP: stackAt}))
+	if len(frames) != 1 || stop.Reason != NotExecutable {
+		t.Errorf("got %d frames, %v; want 1, not-executable", len(frames), stop.Reason)
+	}
+}
