@@ -90,7 +90,7 @@ func (r *rows) outOfRange(field string, size int) *FormatError {
 }
 
 // find decodes the row for the instruction at off bytes from the start of the
-// function into e. Rows after the next one are not looked at.
+// function into e. Of the rows after it, only the start of the next matters.
 func (f *Func) find(off uint32, e *FRE) (found bool, err *FormatError) {
 	if f.PCMask() {
 		off %= uint32(f.maskBlock())
@@ -100,13 +100,17 @@ func (f *Func) find(off uint32, e *FRE) (found bool, err *FormatError) {
 	at, before := -1, uint32(0) // the last row that is not after off
 	for ; r.left > 0; r.left-- {
 		head := r.at + r.width
-		if head >= len(d.b) || d.b[head]&freSize == freSizeBroken {
+		if head >= len(d.b) {
 			_, err := r.next(e)
 			return false, err
 		}
 		start := d.uint(r.at, r.width)
 		if start > off {
 			break
+		}
+		if d.b[head]&freSize == freSizeBroken {
+			_, err := r.next(e)
+			return false, err
 		}
 		if at >= 0 && start <= before {
 			return false, notAscending(f, r.at, start, before)
