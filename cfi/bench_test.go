@@ -72,8 +72,14 @@ func BenchmarkRows(b *testing.B) {
 	b.ReportAllocs()
 	rows := 0
 	for b.Loop() {
-		for f := range s.FDEs() {
-			for range m.Rows(s, f) {
+		for f, err := range s.FDEs() {
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, err := range m.Rows(s, f) {
+				if err != nil {
+					b.Fatal(err)
+				}
 				rows++
 			}
 		}
@@ -84,10 +90,7 @@ func BenchmarkRows(b *testing.B) {
 // middles returns the address in the middle of every FDE.
 func middles(t testing.TB, s *Section) []uint64 {
 	var pcs []uint64
-	for f, err := range s.FDEs() {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, f := range allFDEs(t, s) {
 		pcs = append(pcs, f.Start+f.Size/2)
 	}
 	return pcs
@@ -98,9 +101,9 @@ func middles(t testing.TB, s *Section) []uint64 {
 // registers are 17 expressions more.
 func computedCFA(t testing.TB, s *Section) uint64 {
 	var m Machine
-	for f := range s.FDEs() {
-		for r := range m.Rows(s, f) {
-			if len(r.Exprs) > 0 && r.Exprs[0].Reg == arch.NoReg {
+	for _, f := range allFDEs(t, s) {
+		for r, err := range m.Rows(s, f) {
+			if err == nil && len(r.Exprs) > 0 && r.Exprs[0].Reg == arch.NoReg {
 				return r.Lo
 			}
 		}

@@ -128,6 +128,19 @@ func (b *builder) section(t testing.TB, a *arch.Arch) *Section {
 	return s
 }
 
+// allFDEs returns the FDEs of a section that is sound.
+func allFDEs(t testing.TB, s *Section) []FDE {
+	t.Helper()
+	var fdes []FDE
+	for f, err := range s.FDEs() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		fdes = append(fdes, f)
+	}
+	return fdes
+}
+
 // code builds bytes of a byte order.
 func code(a *arch.Arch, build func(b *testkit.Bytes)) []byte {
 	b := testkit.New(orderOf(a))

@@ -122,10 +122,10 @@ func (c *cursor) leb(field string) (v uint64, bits uint, last byte) {
 	return 0, 64, 0
 }
 
-// cstring reads a string of at most max bytes and its NUL, which it drops.
-func (c *cursor) cstring(max int, field string) []byte {
+// cstring reads a string of at most limit bytes and its NUL, which it drops.
+func (c *cursor) cstring(limit int, field string) []byte {
 	rest := c.data[c.pos:]
-	for i, b := range rest[:min(len(rest), max+1)] {
+	for i, b := range rest[:min(len(rest), limit+1)] {
 		if b == 0 {
 			c.pos += i + 1
 			return rest[:i]

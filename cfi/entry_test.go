@@ -1,6 +1,7 @@
 package cfi
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
@@ -282,15 +283,15 @@ func TestDamagedEntries(t *testing.T) {
 					t.Error("found")
 				}
 				checkFormatError(t, err, tt.field, at)
-				errors := 0
+				damaged := 0
 				for _, err := range s.FDEs() {
 					if err != nil {
 						checkFormatError(t, err, tt.field, at)
-						errors++
+						damaged++
 					}
 				}
-				if errors != 1 {
-					t.Errorf("FDEs yields %d errors, want 1", errors)
+				if damaged != 1 {
+					t.Errorf("FDEs yields %d errors, want 1", damaged)
 				}
 			})
 		}
@@ -416,15 +417,16 @@ func TestRowsErrors(t *testing.T) {
 	})
 	var m Machine
 	var fields []string
-	for f := range s.FDEs() {
+	for _, f := range allFDEs(t, s) {
 		for _, err := range m.Rows(s, f) {
 			field := ""
-			if e, ok := err.(*FormatError); ok {
+			if e, ok := errors.AsType[*FormatError](err); ok {
 				field = e.Field
 			}
 			fields = append(fields, field)
 		}
-		for range m.Rows(s, f) {
+		for _, err := range m.Rows(s, f) {
+			checkFormatError(t, err, "CFA", -1)
 			break // must be possible
 		}
 	}

@@ -72,9 +72,10 @@ func (o instruction) String() string {
 		return "DW_CFA_offset"
 	case cfaRestore:
 		return "DW_CFA_restore"
+	default:
+		if int(o) < len(instructionNames) && instructionNames[o] != "" {
+			return "DW_CFA_" + instructionNames[o]
+		}
+		return fmt.Sprintf("DW_CFA opcode %#02x", uint8(o))
 	}
-	if int(o) < len(instructionNames) && instructionNames[o] != "" {
-		return "DW_CFA_" + instructionNames[o]
-	}
-	return fmt.Sprintf("DW_CFA opcode %#02x", uint8(o))
 }

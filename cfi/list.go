@@ -50,9 +50,10 @@ type Expr struct {
 }
 
 // Rows yields the rows of an FDE that [Section.FDEs] gave, in ascending order,
-// leaving out empty ones. What a row refers to is valid until the next one. A
-// row that has no rule for the CFA or the return address comes with an error;
-// a damaged program yields an error after the rows before the damage.
+// leaving out empty ones. What a row refers to is valid until the next one, up
+// to which the Machine must not be used for anything else. A row that has no
+// rule for the CFA or the return address comes with an error; a damaged
+// program yields an error after the rows before the damage.
 func (m *Machine) Rows(s *Section, f FDE) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		var p program

@@ -51,8 +51,11 @@ func TestFindEqualsRows(t *testing.T) {
 			var m, lister Machine
 			var row arch.Row
 			mem := &memreader.Words{R: zeroes{}, BigEndian: s.arch.BigEndian}
-			for f := range s.FDEs() {
-				for r := range lister.Rows(s, f) {
+			for _, f := range allFDEs(t, s) {
+				for r, err := range lister.Rows(s, f) {
+					if err != nil {
+						t.Fatal(err)
+					}
 					for _, pc := range []uint64{r.Lo, r.Hi - 1} {
 						for _, s := range []*Section{s, scanned} {
 							found, err := m.Find(s, pc, numbered(), mem, &row)

@@ -107,7 +107,7 @@ func (m *Machine) execute(p *program, o instruction) (problem string) {
 			st.cfa.arg = regNumber(c)
 		case cfaDefCFAOffset:
 			st.cfa.off = int64(c.uleb(""))
-		case cfaDefCFAOffsetSF:
+		default:
 			st.cfa.off = c.sleb("") * k.dataAlign
 		}
 	case cfaDefCFAExpression:

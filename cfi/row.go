@@ -108,6 +108,7 @@ func (x *context) rule(of arch.Reg, r rule) (arch.Rule, error) {
 			return arch.Rule{}, err
 		}
 		return arch.Rule{Base: arch.Absolute, Off: int64(v), Deref: r.kind == expression}, nil
+	default: // unspecified, undefined
+		return arch.Rule{}, nil
 	}
-	return arch.Rule{}, nil
 }
