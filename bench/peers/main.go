@@ -45,11 +45,11 @@ func run(small bool, runs int, record, only string) error {
 	var table strings.Builder
 	out := io.MultiWriter(os.Stdout, &table)
 	heading(out, runs, sfcore)
-	for _, c := range cases(small) {
+	for i, c := range cases(small) {
 		if !strings.Contains(c.name, only) {
 			continue
 		}
-		work := filepath.Join(dir, strings.ReplaceAll(c.name, " ", "-"))
+		work := filepath.Join(dir, fmt.Sprint("case", i))
 		if err := os.Mkdir(work, 0o755); err != nil {
 			return err
 		}
