@@ -21,6 +21,7 @@ type rawTable struct {
 	fixedFP int8
 	fixedRA int8
 	aux     int
+	gap     int // bytes before each sub-section
 	funcs   []rawFunc
 	// section says that starts are written relative to the header, not to
 	// their field.
@@ -77,8 +78,8 @@ func (t *rawTable) put(b *testkit.Bytes, prefix string) {
 	mark("frelen").Diff(4, prefix+"end", prefix+"fres", 0)
 	mark("fdeoff").Diff(4, prefix+"fdes", prefix+"header", 0)
 	mark("freoff").Diff(4, prefix+"fres", prefix+"header", 0)
-	b.Raw(make([]byte, t.aux))
-	mark("header")
+	b.Zero(t.aux)
+	mark("header").Zero(t.gap)
 	mark("fdes")
 	for i, f := range t.funcs {
 		n := fmt.Sprint(i)
@@ -103,6 +104,7 @@ func (t *rawTable) put(b *testkit.Bytes, prefix string) {
 			mark("padding" + n).D16(0)
 		}
 	}
+	b.Zero(t.gap)
 	mark("fres")
 	for i, f := range t.funcs {
 		n := fmt.Sprint(i)

@@ -1,8 +1,11 @@
 package sframe
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
@@ -72,6 +75,8 @@ var faults = []fault{
 	{"FREs end late", v2, "frelen", 4, 0x100, "fres-cut", "frelen", "sfh_fre_len", both},
 	{"FREs end very late", arm2, "frelen", 4, 0xffff_ffff, "fres-cut", "frelen", "sfh_fre_len", both},
 	{"function with fewer rows", v2, "count1", 4, 2, "fre-len-mismatch", "frelen", "sfh_fre_len", both},
+	{"gaps", with(v2, func(t *rawTable) { t.gap = 12 }), "", 0, 0, "sub-section-gap", "fdeoff", "sfh_fdeoff", both},
+	{"gaps, V3", with(s3903, func(t *rawTable) { t.gap, t.aux = 4, 4 }), "", 0, 0, "sub-section-gap", "fdeoff", "sfh_fdeoff", both},
 	{"auxiliary header", with(v3, func(t *rawTable) { t.aux = 12 }), "", 0, 0, "aux-header", "aux", "sfh_auxhdr_len", both},
 
 	// Functions.
@@ -196,6 +201,94 @@ func checkFinding(t *testing.T, list []Finding, id string, off int, field string
 		}
 	}
 	t.Errorf("got %v, want %s at offset %#x in %s", list, id, off, field)
+}
+
+// shared returns a table in which n functions have the rows of the first.
+func shared(n int) (*testkit.Bytes, []byte) {
+	raw := v2()
+	f := raw.funcs[0]
+	raw.funcs = raw.funcs[:1]
+	for i := range n - 1 {
+		raw.funcs = append(raw.funcs, rawFunc{start: f.start + 0x40*uint64(i+1), size: f.size})
+	}
+	b := raw.bytes()
+	data := b.Done()
+	for i := range n {
+		plant(b, data, fmt.Sprintf("off%d", i), 4, 0)
+		plant(b, data, fmt.Sprintf("count%d", i), 4, uint64(len(f.rows)))
+	}
+	return b, data
+}
+
+// Functions may share rows, but not so that a check takes forever.
+func TestValidateShared(t *testing.T) {
+	for n, want := range map[int]bool{3: false, 1000: true} {
+		b, data := shared(n)
+		got := false
+		for _, f := range parseRaw(t, data).Validate() {
+			if f.ID == "rows-shared" {
+				got = true
+				if f.Off <= int64(b.Pos("start3")) || f.Off > int64(b.Pos("start5")) {
+					t.Errorf("%d functions: got %v", n, f)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%d functions: got %v, want %v", n, got, want)
+		}
+	}
+}
+
+// A fault that is everywhere is listed up to a limit, and counted.
+func TestValidateMany(t *testing.T) {
+	raw := v2()
+	f := raw.funcs[0]
+	f.info = 0x80
+	raw.funcs = nil
+	for i := range 150 {
+		f.start = 0x1000 + 0x40*uint64(i)
+		raw.funcs = append(raw.funcs, f)
+	}
+	list := parseRaw(t, raw.bytes().Done()).Validate()
+	if len(list) != maxPerID || !strings.Contains(list[0].Msg, "first of 150") || strings.Contains(list[1].Msg, "first of") {
+		t.Errorf("got %d findings, the first %v", len(list), list[0])
+	}
+}
+
+func TestTooManyTables(t *testing.T) {
+	header := (&rawTable{v: V3, abi: AMD64LE}).bytes().Align(tableAlign).Done()
+	data := bytes.Repeat(header, maxTables+2)
+	s := parseRaw(t, data)
+	checkFinding(t, s.Validate(), "too-many-tables", maxTables*len(header), "sfp_magic")
+	if got := found(s, 0x1000); got != "too-many-tables" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Every kind of finding has a meaning and is found in the tests above.
+func TestMeanings(t *testing.T) {
+	tested := map[string]bool{
+		// TestParseErrors, TestMachine, TestTables, TestTablesDamaged
+		"header-truncated": true, "magic-unknown": true, "version-unsupported": true, "abi-unknown": true,
+		"abi-byte-order": true, "abi-machine": true, "abi-differs": true, "fdes-out-of-range": true,
+		"fres-out-of-range": true, "sub-sections-overlap": true, "trailing-data": true, "too-many-tables": true,
+		"tables-unmerged": true, "versions-mixed": true, "zero-tail": true, "starts-from-field": true,
+		// TestCTFFrameShape, TestValidateShared
+		"ctf-frame": true, "rows-shared": true,
+	}
+	for _, c := range faults {
+		tested[c.id] = true
+	}
+	for id, meaning := range Meanings() {
+		if !tested[id] || meaning == "" {
+			t.Errorf("%s: tested %v, meaning %q", id, tested[id], meaning)
+		}
+	}
+	for id := range tested {
+		if _, ok := kinds[id]; !ok {
+			t.Errorf("%s has no meaning", id)
+		}
+	}
 }
 
 // Without a fault there is no finding, with every version and ABI.
