@@ -35,11 +35,23 @@ type Inst struct {
 // returns the name of the symbol that contains an address and where it begins.
 // Empty code gives the zero Inst.
 func Decode(a *arch.Arch, code []byte, pc uint64, names func(addr uint64) (string, uint64)) Inst {
-	if len(code) == 0 {
-		return Inst{}
-	}
 	if names == nil {
 		names = func(uint64) (string, uint64) { return "", 0 }
+	}
+	return decode(a, code, pc, names)
+}
+
+// Measure returns the size of the instruction that code begins with, and
+// whether it is one, as Decode does, in a fraction of the time.
+func Measure(a *arch.Arch, code []byte) (size int, valid bool) {
+	inst := decode(a, code, 0, nil)
+	return inst.Size, inst.Valid
+}
+
+// decode leaves out the text of a valid instruction if names is nil.
+func decode(a *arch.Arch, code []byte, pc uint64, names func(uint64) (string, uint64)) Inst {
+	if len(code) == 0 {
+		return Inst{}
 	}
 	switch a.Machine {
 	case arch.EMX86_64:
@@ -88,6 +100,9 @@ func decodeAMD64(code []byte, pc uint64, names func(uint64) (string, uint64)) In
 	if err != nil || inst.Op == 0 || inst.Len <= 0 {
 		return invalid(code, 1)
 	}
+	if names == nil {
+		return Inst{Size: inst.Len, Valid: true}
+	}
 	text := x86asm.GNUSyntax(inst, pc, nil)
 	for _, arg := range inst.Args {
 		switch arg := arg.(type) {
@@ -109,6 +124,9 @@ func decodeAArch64(code []byte, pc uint64, names func(uint64) (string, uint64)) 
 	inst, err := arm64asm.Decode(code[:4])
 	if err != nil {
 		return Inst{Text: fmt.Sprintf(".inst 0x%08x", binary.LittleEndian.Uint32(code)), Size: 4}
+	}
+	if names == nil {
+		return Inst{Size: 4, Valid: true}
 	}
 	text := arm64asm.GNUSyntax(inst)
 	for _, arg := range inst.Args {
@@ -146,6 +164,9 @@ func decodeS390X(code []byte, pc uint64, names func(uint64) (string, uint64)) In
 	text := strings.TrimSpace(s390xasm.GNUSyntax(inst, pc))
 	if strings.HasPrefix(text, ".long") { // s390xasm calls some zeros that
 		return invalid(code, size)
+	}
+	if names == nil {
+		return Inst{Size: size, Valid: true}
 	}
 	for _, arg := range inst.Args {
 		switch arg := arg.(type) {

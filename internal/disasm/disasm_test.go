@@ -43,6 +43,9 @@ func TestDecode(t *testing.T) {
 			if got := Decode(tt.arch, []byte(tt.code), 0x1000, names); got != tt.want {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
+			if size, valid := Measure(tt.arch, []byte(tt.code)); size != tt.want.Size || valid != tt.want.Valid {
+				t.Errorf("measured: got %d, %v, want %+v", size, valid, tt.want)
+			}
 		})
 	}
 }
@@ -66,6 +69,9 @@ func FuzzDecode(f *testing.F) {
 			return
 		case got.Size < 1 || got.Size > min(len(code), MaxSize) || got.Text == "":
 			t.Fatalf("% x: got %+v", code, got)
+		}
+		if size, valid := Measure(a, code); size != got.Size || valid != got.Valid {
+			t.Fatalf("% x: got %+v, measured %d, %v", code, got, size, valid)
 		}
 		if again := Decode(a, code[:got.Size], 0x1000, names); got.Valid && again != got {
 			t.Fatalf("% x: got %+v, of its own bytes %+v", code, got, again)

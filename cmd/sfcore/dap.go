@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/dap"
+	"github.com/sfcore/sfcore/target"
+)
+
+type dapCommand struct {
+	listen string
+	remote bool
+	idle   time.Duration
+}
+
+func newDapCommand() *cobra.Command {
+	c := &dapCommand{}
+	cmd := &cobra.Command{
+		Use:   "dap [flags]",
+		Short: "Show processes in editors, by the Debug Adapter Protocol",
+		Long: `dap is a debug adapter: editors start it and talk to it on standard input and
+output. With --listen it serves any number of sessions on a TCP address.
+
+A client can read every file that sfcore can, so only loopback addresses are
+listened on, unless --allow-remote is given. docs/editors.md has configurations
+for VS Code, Neovim and Emacs.`,
+		Example: `  sfcore dap
+  sfcore dap --listen 127.0.0.1:4711`,
+		Args: cobra.NoArgs,
+		RunE: c.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.listen, "listen", "", "serve sessions on TCP address `HOST:PORT`; port 0 takes a free one")
+	f.BoolVar(&c.remote, "allow-remote", false, "let --listen take addresses that other machines reach")
+	f.DurationVar(&c.idle, "idle", 8*time.Hour, "end sessions of which nothing was heard for this long; 0 for never")
+	return cmd
+}
+
+func (c *dapCommand) run(cmd *cobra.Command, _ []string) error {
+	server := &dap.Server{Open: openForDAP, Idle: c.idle}
+	if c.listen == "" {
+		return server.Serve(cmd.Context(), os.Stdin, os.Stdout)
+	}
+	addr, err := net.ResolveTCPAddr("tcp", c.listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	if !addr.IP.IsLoopback() && !c.remote {
+		return fmt.Errorf("--listen %s: other machines could reach this address, and read files of this one; use 127.0.0.1, or --allow-remote", c.listen)
+	}
+	listener, err := net.ListenTCP("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	fmt.Fprintf(os.Stderr, "sfcore: listening on %s\n", listener.Addr())
+	return server.ServeListener(cmd.Context(), listener)
+}
+
+// openForDAP opens what a launch configuration names.
+func openForDAP(ctx context.Context, p dap.Process, progress func(done, total int64)) (*target.Target, error) {
+	if p.Core == "" {
+		return nil, errors.New("this build of sfcore opens core files only")
+	}
+	img, err := core.Open(ctx, p.Core, core.Options{Progress: progress})
+	if err != nil {
+		return nil, err
+	}
+	return target.New(img, p.Options), nil
+}

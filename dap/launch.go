@@ -1,0 +1,204 @@
+package dap
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfcore/sfcore/target"
+)
+
+// config is a launch configuration: sfcore's own spelling, and those of cppdbg
+// and of delve, so that configurations can be moved as they are.
+type config struct {
+	CoreFile    string     `json:"coreFile"`
+	PID         processID  `json:"pid"`
+	Program     string     `json:"program"`
+	Sysroot     string     `json:"sysroot"`
+	Paths       []string   `json:"paths"`
+	SourceMap   sourceMap  `json:"sourceMap"`
+	StopOnEntry *bool      `json:"stopOnEntry"`
+	Cwd         string     `json:"cwd"`
+	MaxFrames   int        `json:"maxFrames"`
+	Debuginfod  debuginfod `json:"debuginfod"`
+	Dlv         string     `json:"dlv"`
+
+	// cppdbg
+	CoreDumpPath  string    `json:"coreDumpPath"`
+	ProcessID     processID `json:"processId"` // delve too
+	SOLibPath     string    `json:"additionalSOLibSearchPath"`
+	SourceFileMap sourceMap `json:"sourceFileMap"`
+
+	// delve
+	Mode           string        `json:"mode"`
+	CoreFilePath   string        `json:"coreFilePath"`
+	SubstitutePath []replacement `json:"substitutePath"`
+}
+
+// parseConfig decodes the arguments of launch or attach.
+func parseConfig(raw json.RawMessage) (*config, error) {
+	c := new(config)
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, c); err != nil {
+			return nil, newError(idLaunch, "the launch configuration: %s", explainJSON(err))
+		}
+	}
+	return c, nil
+}
+
+// process returns what the configuration says is to be opened.
+func (c *config) process() (Process, error) {
+	var p Process
+	switch c.Mode {
+	case "", "core", "local", "attach":
+	default:
+		return p, newError(idLaunch, "mode %q would run a program; sfcore opens core files (\"coreFile\") and running processes (\"pid\")", c.Mode)
+	}
+	if c.Dlv != "" {
+		return p, newError(idLaunch, "\"dlv\": this adapter does not go through a delve server; name the core file (\"coreFile\") or the process (\"pid\") itself")
+	}
+	var named []string
+	for _, core := range []struct{ key, path string }{
+		{"coreFile", c.CoreFile}, {"coreDumpPath", c.CoreDumpPath}, {"coreFilePath", c.CoreFilePath},
+	} {
+		if core.path != "" {
+			named = append(named, strconv.Quote(core.key))
+			p.Core = c.resolve(core.path)
+		}
+	}
+	for _, pid := range []struct {
+		key string
+		id  processID
+	}{{"pid", c.PID}, {"processId", c.ProcessID}} {
+		if pid.id != 0 {
+			named = append(named, strconv.Quote(pid.key))
+			p.PID = int(pid.id)
+		}
+	}
+	switch {
+	case len(named) == 0:
+		return p, newError(idLaunch, "the launch configuration names no process: set \"coreFile\" to the path of a core file, or \"pid\" to the id of a running process")
+	case len(named) > 1:
+		return p, newError(idLaunch, "the launch configuration names %d processes, by %s: only one can be opened", len(named), strings.Join(named, " and "))
+	case p.PID < 0:
+		return p, newError(idLaunch, "%d is not the id of a process", p.PID)
+	case c.MaxFrames < 0:
+		return p, newError(idLaunch, "\"maxFrames\" must not be negative")
+	}
+	p.Options = target.Options{Exe: c.resolve(c.Program), Sysroot: c.resolve(c.Sysroot), MaxFrames: c.MaxFrames}
+	paths := c.Paths
+	for path := range strings.SplitSeq(c.SOLibPath, ";") {
+		paths = append(paths, path)
+	}
+	for _, path := range paths {
+		if path = strings.TrimSpace(path); path != "" {
+			p.Options.Paths = append(p.Options.Paths, c.resolve(path))
+		}
+	}
+	return p, nil
+}
+
+// resolve makes a path absolute below the configured directory, if there is
+// one. Standard input belongs to the protocol, so "-" is a file name too.
+func (c *config) resolve(path string) string {
+	switch {
+	case path == "" || filepath.IsAbs(path):
+		return path
+	case c.Cwd != "":
+		return filepath.Join(c.Cwd, path)
+	case path == "-":
+		return "./-"
+	}
+	return path
+}
+
+// localSource returns the path on this machine of a source file that debug
+// information names.
+func (c *config) localSource(path string) string {
+	for _, m := range [][]replacement{c.SourceMap, c.SourceFileMap, c.SubstitutePath} {
+		for _, r := range m {
+			if rest, ok := strings.CutPrefix(path, r.From); ok && r.From != "" &&
+				(rest == "" || rest[0] == '/' || strings.HasSuffix(r.From, "/")) {
+				return filepath.Join(r.To, rest)
+			}
+		}
+	}
+	return path
+}
+
+// replacement replaces the beginning of a path.
+type replacement struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// sourceMap are replacements, written as an object. Its values may be objects
+// with an editorPath, as in cppdbg's sourceFileMap.
+type sourceMap []replacement
+
+// UnmarshalJSON implements json.Unmarshaler. The longest beginning comes first.
+func (m *sourceMap) UnmarshalJSON(raw []byte) error {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return fmt.Errorf("\"sourceMap\" must be an object, from recorded to local directories: %w", err)
+	}
+	*m = nil
+	for from, value := range object {
+		var to string
+		var long struct {
+			EditorPath string `json:"editorPath"`
+		}
+		if json.Unmarshal(value, &to) != nil {
+			if err := json.Unmarshal(value, &long); err != nil {
+				return fmt.Errorf("\"sourceMap\": %q must be mapped to a directory", from)
+			}
+			to = long.EditorPath
+		}
+		*m = append(*m, replacement{from, to})
+	}
+	sortLongest(*m)
+	return nil
+}
+
+// processID is a process id, written as a number or, as VS Code's process
+// picker does, as a string.
+type processID int
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *processID) UnmarshalJSON(raw []byte) error {
+	text := strings.Trim(string(raw), `"`)
+	if text == "" || text == "null" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return fmt.Errorf("%s is not the id of a process", raw)
+	}
+	*p = processID(n)
+	return nil
+}
+
+// debuginfod is whether debug information may be fetched from servers: false,
+// true, "off", or the servers' addresses.
+type debuginfod bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *debuginfod) UnmarshalJSON(raw []byte) error {
+	switch string(raw) {
+	case "null", "false", `""`, `"off"`, "[]":
+		*d = false
+	default:
+		*d = true
+	}
+	return nil
+}
+
+func sortLongest(m []replacement) {
+	slices.SortFunc(m, func(a, b replacement) int {
+		return cmp.Or(cmp.Compare(len(b.From), len(a.From)), cmp.Compare(a.From, b.From))
+	})
+}

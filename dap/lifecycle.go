@@ -1,0 +1,199 @@
+package dap
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	godap "github.com/google/go-dap"
+)
+
+// capabilities are what sfcore can do, with fields that go-dap lacks.
+type capabilities struct {
+	godap.Capabilities
+	SupportsANSIStyling bool `json:"supportsANSIStyling,omitempty"`
+}
+
+func (s *session) initialize(_ context.Context, args *godap.InitializeRequestArguments) (any, error) {
+	if s.greeted {
+		return nil, newError(idState, "initialize was sent before")
+	}
+	if args.PathFormat != "" && args.PathFormat != "path" {
+		return nil, newError(idArguments, "paths cannot be written in the format %q", args.PathFormat)
+	}
+	s.greeted, s.client = true, *args
+	return &capabilities{Capabilities: godap.Capabilities{
+		SupportsConfigurationDoneRequest: true,
+		SupportsEvaluateForHovers:        true,
+		SupportsCompletionsRequest:       true,
+		CompletionTriggerCharacters:      []string{"$"},
+		SupportsModulesRequest:           true,
+		AdditionalModuleColumns: []godap.ColumnDescriptor{
+			{AttributeName: "unwind", Label: "Unwind source", Type: "string"},
+			{AttributeName: "match", Label: "Match", Type: "string"},
+		},
+		SupportsValueFormattingOptions:   true,
+		SupportsExceptionInfoRequest:     true,
+		SupportsDelayedStackTraceLoading: true,
+		SupportsLoadedSourcesRequest:     true,
+		SupportsReadMemoryRequest:        true,
+		SupportsDisassembleRequest:       true,
+		SupportsCancelRequest:            true,
+	}}, nil
+}
+
+// open fulfils launch and attach, which are the same: nothing is started.
+func (s *session) open(ctx context.Context, raw json.RawMessage) (any, error) {
+	if s.config != nil {
+		return nil, newError(idState, "a process is open already; end this session first")
+	}
+	c, err := parseConfig(raw)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.process()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.take(ctx, p); err != nil {
+		return nil, err
+	}
+	s.config = c
+	if c.Debuginfod {
+		s.output("console", "\"debuginfod\": debug information is not fetched from servers; files below \"paths\" are used.")
+	}
+	s.event("process", &godap.ProcessEventBody{
+		Name: s.snap.name(), SystemProcessId: p.PID, IsLocalProcess: true, StartMethod: "attach", PointerSize: 64,
+	})
+	s.then(func() { s.event("initialized", nil) })
+	return nil, nil
+}
+
+// take opens the process, which replaces the snapshot there was.
+func (s *session) take(ctx context.Context, p Process) error {
+	name := p.Core
+	if p.PID != 0 {
+		name = fmt.Sprintf("process %d", p.PID)
+	}
+	progress := s.startProgress("Opening " + name)
+	t, err := s.server.Open(ctx, p, progress.update)
+	progress.end()
+	switch {
+	case errors.Is(err, context.Canceled) || ctx.Err() != nil && err != nil:
+		return errCancelled
+	case err != nil:
+		return newError(idOpen, "%v", err)
+	}
+	s.drop()
+	s.process, s.snap = p, newSnapshot(t, s.base)
+	return nil
+}
+
+// drop forgets the snapshot.
+func (s *session) drop() {
+	if s.snap == nil {
+		return
+	}
+	s.snap.stop()
+	s.background.Wait()
+	s.base = s.snap.refs.end()
+	s.snap.target.Close()
+	s.snap = nil
+}
+
+func (s *session) configurationDone(context.Context, *none) (any, error) {
+	if _, err := s.stopped(); err != nil {
+		return nil, err
+	}
+	s.then(s.announce)
+	return nil, nil
+}
+
+// announce tells the client that the process has stopped, then what it is made
+// of.
+func (s *session) announce() {
+	snap := s.snap
+	body := &godap.StoppedEventBody{Reason: "pause", AllThreadsStopped: true, ThreadId: snap.selected()}
+	switch {
+	case s.process.PID != 0:
+		body.Description = "Snapshot"
+		body.Text = fmt.Sprintf("a snapshot of process %d, which goes on running", s.process.PID)
+	case snap.target.Image().Signal != nil:
+		info := snap.exception(snap.target.Image().Signal)
+		body.Reason, body.Description, body.Text = "exception", info.Description, info.Details.Message
+	default:
+		body.Description, body.Text = "Core file", "the core file names no signal"
+	}
+	s.event("stopped", body)
+	for _, problem := range snap.target.ReportProblems() {
+		s.output("important", "%s", problem)
+	}
+	s.background.Go(func() { s.sendModules(snap) })
+}
+
+// stopped returns the snapshot, or why there is none.
+func (s *session) stopped() (*snapshot, error) {
+	switch {
+	case s.snap != nil:
+		return s.snap, nil
+	case s.config == nil:
+		return nil, newError(idState, "no process is open; send launch or attach first")
+	}
+	return nil, newError(idState, "the process runs; pause to take a snapshot of it")
+}
+
+func (s *session) resume(context.Context, *none) (any, error) {
+	snap, err := s.stopped()
+	switch {
+	case err != nil:
+		return nil, err
+	case s.process.PID == 0:
+		return nil, newError(idExecution, "a core file is what is left of a process that has ended: it cannot be continued")
+	}
+	s.threads = snap.threadList()
+	s.drop()
+	return &godap.ContinueResponseBody{AllThreadsContinued: true}, nil
+}
+
+func (s *session) pause(ctx context.Context, _ *none) (any, error) {
+	switch {
+	case s.config == nil:
+		return nil, newError(idState, "no process is open; send launch or attach first")
+	case s.process.PID == 0:
+		return nil, newError(idExecution, "a core file does not run, so it cannot be paused")
+	}
+	if err := s.take(ctx, s.process); err != nil {
+		return nil, err
+	}
+	s.then(s.announce)
+	return nil, nil
+}
+
+func (s *session) disconnect(_ context.Context, args *godap.DisconnectArguments) (any, error) {
+	if args.TerminateDebuggee {
+		s.output("console", "The process was not started by sfcore and is left alone.")
+	}
+	s.over = true
+	return nil, nil
+}
+
+// setBreakpoints answers that breakpoints will not be reached: editors send
+// those that they have to every session.
+func (s *session) setBreakpoints(_ context.Context, args *godap.SetBreakpointsArguments) (any, error) {
+	body := &godap.SetBreakpointsResponseBody{Breakpoints: []godap.Breakpoint{}}
+	for i := range args.Breakpoints {
+		body.Breakpoints = append(body.Breakpoints, godap.Breakpoint{
+			Source: &args.Source, Line: args.Breakpoints[i].Line,
+			Message: "sfcore does not execute the process, so this breakpoint will not be reached",
+		})
+	}
+	return body, nil
+}
+
+func (s *session) setExceptionBreakpoints(_ context.Context, args *godap.SetExceptionBreakpointsArguments) (any, error) {
+	if len(args.Filters)+len(args.FilterOptions)+len(args.ExceptionOptions) > 0 {
+		return nil, newError(idExecution, "sfcore does not execute the process, so no exception will be met")
+	}
+	return nil, nil
+}

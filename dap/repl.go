@@ -1,0 +1,330 @@
+package dap
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/target"
+)
+
+// command is a command of the debug console.
+type command struct {
+	name  string
+	usage string
+	about string
+	run   func(s *session, ctx context.Context, at *place, args string) (string, error)
+	args  []string // what may follow, for completion
+}
+
+var commands []command
+
+func init() { // not at the declaration: help lists them
+	commands = []command{
+		{"bt", "bt [all | TID]", "the stack of the selected thread, of all, or of one", (*session).backtrace, []string{"all"}},
+		{"info", "info signal|threads|modules|mappings|registers|problems|symbol ADDRESS", "what is known of the process", (*session).info, infoTopics},
+		{"sframe", "sframe [ADDRESS]", "the rows of .sframe for the function of the selected frame, or at an address", (*session).sframe, nil},
+		{"x", "x/8gx ADDRESS", "memory: a count, a size b h w g, a format x d u c s i a", nil, nil},
+		{"print", "print EXPRESSION", "the value of an expression: registers $pc, names, * for memory, arithmetic of C", nil, nil},
+		{"help", "help", "this list", (*session).help, nil},
+	}
+}
+
+// command runs a command of the debug console; ok is false if the text is none,
+// but an expression.
+func (s *session) command(ctx context.Context, at *place, text string) (body *godap.EvaluateResponseBody, ok bool, err error) {
+	name, args, _ := strings.Cut(text, " ")
+	args = strings.TrimSpace(args)
+	if form, isExamine := strings.CutPrefix(name, "x/"); isExamine || name == "x" {
+		out, err := s.examineCommand(at, form, args)
+		return &godap.EvaluateResponseBody{Result: out}, true, err
+	}
+	if (name == "print" || name == "p") && args != "" {
+		v, err := evaluateExpression(args, at.scope())
+		return &godap.EvaluateResponseBody{Result: s.snap.value(v, nil), MemoryReference: s.snap.pointer(v)}, true, err
+	}
+	for i := range commands {
+		if c := &commands[i]; c.name == name && c.run != nil {
+			out, err := c.run(s, ctx, at, args)
+			return &godap.EvaluateResponseBody{Result: strings.TrimRight(out, "\n")}, true, err
+		}
+	}
+	return nil, false, nil
+}
+
+func (s *session) help(context.Context, *place, string) (string, error) {
+	var b strings.Builder
+	for i := range commands {
+		fmt.Fprintf(&b, "%s\n    %s\n", commands[i].usage, commands[i].about)
+	}
+	b.WriteString("Anything else is an expression, as for print.")
+	return b.String(), nil
+}
+
+func (s *session) examineCommand(at *place, form, args string) (string, error) {
+	e, err := parseExamine(form)
+	if err != nil {
+		return "", err
+	}
+	addr, err := evaluateExpression(args, at.scope())
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimRight(s.snap.examine(e, addr), "\n"), nil
+}
+
+// maxOutput bounds what a command prints.
+const maxOutput = 1 << 20
+
+func (s *session) backtrace(ctx context.Context, at *place, args string) (string, error) {
+	var b strings.Builder
+	if args != "all" {
+		st := at.stack
+		if args != "" {
+			tid, err := evaluateExpression(args, at.scope())
+			if err != nil {
+				return "", err
+			}
+			if st, err = s.stack(ctx, int(tid)); err != nil {
+				return "", err
+			}
+		}
+		if st == nil {
+			return "", newError(idReference, "the process has no threads")
+		}
+		s.snap.writeStack(&b, &st.ThreadReport)
+		return b.String(), nil
+	}
+	progress := s.startProgress("Walking all stacks")
+	defer progress.end()
+	done := int64(0)
+	stacks := target.Parallel(ctx, s.snap.target, s.snap.threads, func(w *target.Walker, th *core.Thread) string {
+		var b strings.Builder
+		s.snap.writeStack(&b, w.Report(w.Walk(th), false))
+		return b.String()
+	})
+	for text := range stacks {
+		done++
+		progress.update(done, int64(len(s.snap.threads)))
+		if b.Len()+len(text) > maxOutput {
+			fmt.Fprintf(&b, "... %d more threads; bt TID shows one\n", int64(len(s.snap.threads))-done+1)
+			return b.String(), nil
+		}
+		b.WriteString(text)
+	}
+	return b.String(), cancelledOr(ctx, nil)
+}
+
+// writeStack writes a stack, up to maxOutput bytes.
+func (s *snapshot) writeStack(b *strings.Builder, r *target.ThreadReport) {
+	fmt.Fprintf(b, "thread %d", r.TID)
+	if r.Name != "" {
+		fmt.Fprintf(b, " %s", oneLine(r.Name))
+	}
+	b.WriteByte('\n')
+	for i := range r.Frames {
+		f := &r.Frames[i]
+		if b.Len() > maxOutput {
+			fmt.Fprintf(b, "... %d more frames\n", len(r.Frames)-i)
+			break
+		}
+		fmt.Fprintf(b, "%3d  %#018x  %-13s %-7s  %s", f.Index, uint64(f.PC), f.Method, f.Trust, frameName(f, nil))
+		if f.Function != "" {
+			fmt.Fprintf(b, "+%d", uint64(f.FunctionOffset.Addr))
+		}
+		if f.ModuleName != "" {
+			fmt.Fprintf(b, " (%s)", oneLine(f.ModuleName))
+		}
+		if f.Line > 0 {
+			fmt.Fprintf(b, " %s:%d", oneLine(f.File), f.Line)
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(b, "     %s\n", stopLabel(&r.Stop))
+}
+
+var infoTopics = []string{"signal", "threads", "modules", "mappings", "registers", "problems", "symbol"}
+
+func (s *session) info(ctx context.Context, at *place, args string) (string, error) {
+	topic, rest, _ := strings.Cut(args, " ")
+	var b strings.Builder
+	t := s.snap.target
+	switch topic {
+	case "signal":
+		signal := t.Image().Signal
+		if signal == nil {
+			return "no signal stopped the process", nil
+		}
+		e := s.snap.exception(signal)
+		fmt.Fprintf(&b, "%s: %s", e.Description, e.Details.Message)
+	case "threads":
+		for _, th := range s.snap.threadList() {
+			fmt.Fprintln(&b, oneLine(th.Name))
+		}
+	case "modules":
+		for _, m := range t.Modules() {
+			if ctx.Err() != nil {
+				return "", errCancelled
+			}
+			r := t.ReportModule(m)
+			fmt.Fprintf(&b, "%#x-%#x  %s  %s, %s, unwind: %s, build-id %s\n", uint64(r.Base), uint64(r.End),
+				oneLine(r.Path), r.Match, symbolStatus(&r), unwindSource(&r), r.BuildID)
+		}
+	case "mappings":
+		for _, m := range t.Image().Mappings {
+			exec := "-"
+			if m.Exec {
+				exec = "x"
+			}
+			fmt.Fprintf(&b, "%#x-%#x %s %#x %s\n", m.Lo, m.Hi, exec, m.Off, oneLine(m.Path))
+		}
+	case "registers":
+		if !at.inFrame() {
+			return "", newError(idReference, "no frame is selected")
+		}
+		for _, group := range []int{groupGeneral, groupFloat, groupFlags} {
+			for _, v := range s.snap.registerVariables(at.stack, ref{thread: at.ref.thread, frame: at.ref.frame, item: group}, nil) {
+				fmt.Fprintf(&b, "%-8s %s\n", v.Name, v.Value)
+			}
+		}
+	case "problems":
+		b.WriteString(strings.Join(t.ReportProblems(), "\n"))
+	case "symbol":
+		addr, err := evaluateExpression(rest, at.scope())
+		if err != nil {
+			return "", err
+		}
+		if name, start := s.snap.symbol(addr); name != "" {
+			fmt.Fprintf(&b, "%s+%d in %s", oneLine(name), addr-start, s.snap.moduleName(addr))
+		} else {
+			fmt.Fprintf(&b, "%#x has no name", addr)
+		}
+	default:
+		return "", newError(idExpression, "info shows one of: %s", strings.Join(infoTopics, ", "))
+	}
+	return b.String(), nil
+}
+
+func (s *snapshot) moduleName(addr uint64) string {
+	if m := s.module(addr); m != nil {
+		return oneLine(m.Name())
+	}
+	return "no module"
+}
+
+// maxRows bounds the rows of .sframe that are shown of a function.
+const maxRows = 2000
+
+// sframe shows the rows of .sframe of the function that contains an address.
+func (s *session) sframe(_ context.Context, at *place, args string) (string, error) {
+	if !at.inFrame() {
+		return "", newError(idReference, "no frame is selected")
+	}
+	f := at.stack.frame(at.ref.frame)
+	pc, unit := f.LookupPC(), f.Module
+	if args != "" {
+		addr, err := evaluateExpression(args, at.scope())
+		if err != nil {
+			return "", err
+		}
+		pc, unit = addr, s.snap.target.UnwindModule(addr)
+	}
+	switch {
+	case unit == nil:
+		return "", newError(idExpression, "%#x is in no module", pc)
+	case unit.SFrame == nil:
+		return fmt.Sprintf("%s has no .sframe", s.snap.moduleName(pc)), nil
+	}
+	fn, found, err := unit.SFrame.Lookup(pc)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf(".sframe of %s: %w", s.snap.moduleName(pc), err)
+	case !found:
+		return fmt.Sprintf("the .sframe of %s does not cover %#x", s.snap.moduleName(pc), pc), nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: function at %#x, %d bytes\n", s.snap.moduleName(pc), fn.Start, fn.Size)
+	rows := 0
+	for fre, err := range unit.SFrame.FREs(fn) {
+		if rows++; err != nil || rows > maxRows {
+			fmt.Fprintf(&b, "... %v\n", err)
+			break
+		}
+		var row arch.Row
+		addr := fn.Start + uint64(fre.Start)
+		if ok, err := unit.SFrame.Find(addr, &row); err != nil || !ok {
+			fmt.Fprintf(&b, "  +%-6d %v\n", fre.Start, err)
+			continue
+		}
+		fmt.Fprintf(&b, "  +%-6d %s\n", fre.Start, row.Format(s.snap.target.Image().Arch))
+	}
+	return b.String(), nil
+}
+
+// maxCompletions bounds the completions that are offered.
+const maxCompletions = 200
+
+func (s *session) completions(_ context.Context, args *godap.CompletionsArguments) (any, error) {
+	if _, err := s.stopped(); err != nil {
+		return nil, err
+	}
+	body := &godap.CompletionsResponseBody{Targets: []godap.CompletionItem{}}
+	column := args.Column
+	if s.client.ColumnsStartAt1 {
+		column--
+	}
+	runes := []rune(args.Text)
+	text := string(runes[:max(0, min(column, len(runes)))])
+	start := strings.LastIndexAny(text, " (+-*/%&|^~<>") + 1
+	word := text[start:]
+	add := func(label string, kind godap.CompletionItemType) {
+		if strings.HasPrefix(label, word) && len(body.Targets) < maxCompletions {
+			body.Targets = append(body.Targets, godap.CompletionItem{
+				Label: label, Type: kind, Start: len([]rune(text[:start])), Length: len([]rune(word)),
+			})
+		}
+	}
+	first, _, more := strings.Cut(strings.TrimLeft(text, " "), " ")
+	for i := range commands {
+		switch c := &commands[i]; {
+		case !more:
+			add(c.name, "keyword")
+		case c.name == first:
+			for _, arg := range c.args {
+				add(arg, "keyword")
+			}
+		}
+	}
+	if strings.HasPrefix(word, "$") || word == "" && start > 0 {
+		for _, name := range s.snap.registerNames() {
+			add("$"+name, "variable")
+		}
+	}
+	return body, nil
+}
+
+// registerNames returns the names that expressions may use.
+func (s *snapshot) registerNames() []string {
+	a := s.target.Image().Arch
+	names := []string{"pc", "sp", "fp"}
+	if a.LR != arch.NoReg {
+		names = append(names, "lr")
+	}
+	for _, group := range []int{groupGeneral, groupFloat} {
+		for _, reg := range s.registersIn(group) {
+			names = append(names, a.Regs[reg])
+		}
+	}
+	for _, raw := range [][]rawReg{rawRegsOf[a.Machine].flags, rawRegsOf[a.Machine].vector} {
+		for i := range raw {
+			names = append(names, raw[i].name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

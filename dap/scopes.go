@@ -1,0 +1,144 @@
+package dap
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/sfcore/sfcore/unwind"
+)
+
+func (s *session) scopes(ctx context.Context, args *godap.ScopesArguments) (any, error) {
+	if _, err := s.stopped(); err != nil {
+		return nil, err
+	}
+	st, r, err := s.frameOf(ctx, args.FrameId)
+	if err != nil {
+		return nil, err
+	}
+	body := &godap.ScopesResponseBody{Scopes: []godap.Scope{}}
+	if r.frame >= len(st.Frames) {
+		return body, nil // the label
+	}
+	refs := &s.snap.refs
+	body.Scopes = append(body.Scopes,
+		godap.Scope{
+			Name: "Registers", PresentationHint: "registers",
+			VariablesReference: refs.id(ref{kind: refRegisters, thread: r.thread, frame: r.frame}),
+		},
+		godap.Scope{Name: "Unwind", VariablesReference: refs.id(ref{kind: refUnwind, thread: r.thread, frame: r.frame})},
+	)
+	return body, nil
+}
+
+func (s *session) variables(ctx context.Context, args *godap.VariablesArguments) (any, error) {
+	snap, err := s.stopped()
+	if err != nil {
+		return nil, err
+	}
+	r, ok := snap.refs.get(args.VariablesReference, refRegisters, refGroup, refVector, refUnwind)
+	if !ok {
+		return nil, newError(idReference, "there is no variable with the reference %d any more", args.VariablesReference)
+	}
+	if args.Start < 0 || args.Count < 0 {
+		return nil, newError(idArguments, "start and count must not be negative")
+	}
+	st, err := s.stack(ctx, r.thread)
+	if err != nil {
+		return nil, err
+	}
+	var vars []godap.Variable
+	switch {
+	case args.Filter == "indexed": // there are only named ones
+	case r.kind == refUnwind:
+		vars = snap.unwindVariables(st, r.frame, args.Format)
+	case r.kind == refRegisters:
+		vars = snap.groupVariables(st, r)
+	case r.kind == refGroup:
+		vars = snap.registerVariables(st, r, args.Format)
+	case r.kind == refVector:
+		vars = snap.vectorElements(st, r, args.Format)
+	}
+	vars = vars[min(args.Start, len(vars)):]
+	if args.Count > 0 {
+		vars = vars[:min(args.Count, len(vars))]
+	}
+	return &godap.VariablesResponseBody{Variables: append([]godap.Variable{}, vars...)}, nil
+}
+
+// unwindVariables says how a frame was found, and how its caller.
+func (s *snapshot) unwindVariables(st *stack, i int, format *godap.ValueFormat) []godap.Variable {
+	r, f := &st.Frames[i], st.frame(i)
+	vars := []godap.Variable{
+		text("method", r.Method),
+		text("trust", r.Trust),
+		text("evidence", evidence(f)),
+		s.word("pc", f.PC, format),
+		s.word("lookup pc", f.LookupPC(), format),
+	}
+	if f.CFA != 0 {
+		vars = append(vars, s.word("CFA", f.CFA, format))
+	}
+	if r.Rule != "" {
+		vars = append(vars, text("row", r.Rule))
+	}
+	vars = append(vars, text("caller", s.caller(st, i)))
+	if r.Skipped != "" {
+		vars = append(vars, text("skipped", r.Skipped))
+	}
+	if r.Module != "" {
+		vars = append(vars, text("module", r.ModuleName), text("build-id or path", r.Module),
+			text("offset in module", address(uint64(r.ModuleOffset.Addr))))
+	}
+	return vars
+}
+
+// caller says where the rule for the caller of a frame is from.
+func (s *snapshot) caller(st *stack, i int) string {
+	next := int(st.physical[i]) + 1
+	if next >= len(st.walked.Frames) {
+		return strings.Trim(stopLabel(&st.Stop), "— ")
+	}
+	m := st.walked.Frames[next].Method
+	switch m {
+	case unwind.SFrame:
+		return fmt.Sprintf("%v: .sframe of %s", m, st.Frames[i].ModuleName)
+	case unwind.CFI:
+		return fmt.Sprintf("%v: .eh_frame or .debug_frame of %s", m, st.Frames[i].ModuleName)
+	case unwind.Signal:
+		return fmt.Sprintf("%v: the context that the kernel saved for the handler", m)
+	case unwind.FramePointer:
+		return fmt.Sprintf("%v: the convention of a frame pointer", m)
+	case unwind.Entry:
+		return fmt.Sprintf("%v: the convention at the first instruction of a function", m)
+	}
+	return m.String()
+}
+
+// evidence lists the checks that a frame passed.
+func evidence(f *unwind.Frame) string {
+	var passed []string
+	for _, e := range []struct {
+		flag unwind.Evidence
+		text string
+	}{
+		{unwind.AfterCall, "follows a call"},
+		{unwind.Executable, "in executable memory"},
+		{unwind.AtTrampoline, "at a signal trampoline"},
+		{unwind.CodeUnread, "the code before it is not readable"},
+		{unwind.Promised, "the module promises frame pointers"},
+	} {
+		if f.Evidence&e.flag != 0 {
+			passed = append(passed, e.text)
+		}
+	}
+	switch {
+	case f.Method == unwind.Registers:
+		return "the thread's own registers"
+	case len(passed) == 0:
+		return "none"
+	}
+	return strings.Join(passed, ", ")
+}

@@ -1,0 +1,95 @@
+package dap
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/sfcore/sfcore/target"
+)
+
+// Process says which process to open.
+type Process struct {
+	// Core is the name of a core file; "" for a live process.
+	Core string
+	// PID is the id of a live process.
+	PID int
+	// Options say where its files are.
+	Options target.Options
+}
+
+// OpenFunc opens a process: of a live one it takes a snapshot and lets it go
+// on. Progress may be called with how many bytes are done, of total or of an
+// unknown number (0). Errors are sentences to be shown to the user.
+type OpenFunc func(ctx context.Context, p Process, progress func(done, total int64)) (*target.Target, error)
+
+// Server serves debugging sessions. Set Open, then serve.
+type Server struct {
+	Open OpenFunc
+	// Idle ends a session that was not sent anything for this long; 0 for
+	// never.
+	Idle time.Duration
+}
+
+// maxSessions bounds the sessions of a listener.
+const maxSessions = 64
+
+// writeTime is how long a client on a socket may take to accept a message.
+const writeTime = time.Minute
+
+// ErrIdle ends a session that was idle for too long.
+var ErrIdle = errors.New("the session was idle for too long")
+
+// Serve serves one session: requests are read from r, everything else is
+// written to w. It returns nil when the client disconnects, or ends the input;
+// ErrIdle; or what is wrong with r or w. A Read of r may outlast it.
+func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) error {
+	return newSession(s, w).run(ctx, r)
+}
+
+// ServeListener serves sessions on the connections of l, until ctx ends or
+// Accept fails. It closes l.
+func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
+	var sessions sync.WaitGroup
+	defer sessions.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+
+	places := make(chan struct{}, maxSessions)
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		select {
+		case places <- struct{}{}:
+		default:
+			conn.Close()
+			continue
+		}
+		sessions.Go(func() {
+			defer func() { <-places }()
+			defer conn.Close()
+			defer context.AfterFunc(ctx, func() { conn.Close() })()
+			// What is wrong with one client is of no concern to the others.
+			_ = s.Serve(ctx, conn, impatient{conn})
+		})
+	}
+}
+
+// impatient gives up writing to a client that does not read.
+type impatient struct{ net.Conn }
+
+func (c impatient) Write(p []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}

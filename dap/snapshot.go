@@ -1,0 +1,110 @@
+package dap
+
+import (
+	"context"
+	"path"
+	"slices"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/symbol"
+	"github.com/sfcore/sfcore/target"
+)
+
+// snapshot is a stopped process as the client knows it: with numbers for what
+// it was told of. It is used by one request at a time.
+type snapshot struct {
+	target *target.Target
+	ctx    context.Context // ends with the snapshot
+	stop   context.CancelFunc
+	refs   handles
+
+	threads []*core.Thread
+	byID    map[int]*core.Thread
+	ids     map[*core.Thread]int
+
+	stacks map[int]*stack // by thread id; of maxStacks threads
+	recent []int          // their ids, the one longest unused first
+	files  fileCache
+}
+
+func newSnapshot(t *target.Target, base int) *snapshot {
+	s := &snapshot{
+		target: t, refs: handles{base: base, ids: map[ref]int{}}, threads: t.Threads(),
+		byID: map[int]*core.Thread{}, ids: map[*core.Thread]int{}, stacks: map[int]*stack{}, files: fileCache{},
+	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	for _, th := range s.threads {
+		s.byID[th.ID] = th
+	}
+	// The protocol wants positive ids, each once. A damaged core may not have
+	// them.
+	numbered := len(s.byID) < len(s.threads)
+	for id := range s.byID {
+		numbered = numbered || id <= 0
+	}
+	if numbered {
+		clear(s.byID)
+		for i, th := range s.threads {
+			s.byID[i+1] = th
+		}
+	}
+	for id, th := range s.byID {
+		s.ids[th] = id
+	}
+	return s
+}
+
+// selected returns the id of the thread to show first; 0 if there are none.
+func (s *snapshot) selected() int {
+	if len(s.threads) == 0 {
+		return 0
+	}
+	return s.ids[s.threads[0]]
+}
+
+// name is what to call the process.
+func (s *snapshot) name() string {
+	img := s.target.Image()
+	switch {
+	case img.Executable != "":
+		return path.Base(img.Executable)
+	case img.Name != "":
+		return img.Name
+	}
+	return "process"
+}
+
+// words returns a reader of the process's memory.
+func (s *snapshot) words() *memreader.Words {
+	return &memreader.Words{R: s.target.Memory(), BigEndian: s.target.Image().Arch.BigEndian}
+}
+
+// symbol returns the name of the function that contains addr, and where it
+// begins; "" if it has no name.
+func (s *snapshot) symbol(addr uint64) (string, uint64) {
+	locs := s.target.Locate(addr, nil)
+	if len(locs) == 0 || locs[len(locs)-1].Func == "" {
+		return "", 0
+	}
+	l := &locs[len(locs)-1] // the physical function
+	return symbol.Demangle(l.Func), addr - l.Offset
+}
+
+// module returns the module that contains addr, or nil.
+func (s *snapshot) module(addr uint64) *target.Module {
+	modules := s.target.Modules()
+	i, found := slices.BinarySearchFunc(modules, addr, func(m *target.Module, a uint64) int {
+		switch {
+		case m.Hi <= a:
+			return -1
+		case m.Lo > a:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		return nil
+	}
+	return modules[i]
+}

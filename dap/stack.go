@@ -1,0 +1,201 @@
+package dap
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// maxStacks bounds the stacks that are kept. One that is not is walked again.
+const maxStacks = 256
+
+// stack is a walked stack with names. Its frames include inlined ones.
+type stack struct {
+	target.ThreadReport
+	walked   *target.Stack
+	physical []int32 // by frame, the index of its physical frame in walked
+	sourced  bool    // a frame has a source file on this machine
+}
+
+// frame returns the physical frame that frame i belongs to.
+func (st *stack) frame(i int) *unwind.Frame { return &st.walked.Frames[st.physical[i]] }
+
+// stack returns the stack of the thread with an id of the protocol.
+func (s *session) stack(ctx context.Context, id int) (*stack, error) {
+	snap := s.snap
+	if st := snap.stacks[id]; st != nil {
+		return st, nil
+	}
+	th, err := snap.thread(id)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, errCancelled
+	}
+	walker := snap.target.NewWalker()
+	st := &stack{walked: walker.Walk(th)}
+	st.ThreadReport = *walker.Report(st.walked, true)
+	physical := int32(0)
+	for i := range st.Frames {
+		st.physical = append(st.physical, physical)
+		if !st.Frames[i].Inlined {
+			physical++
+		}
+		st.sourced = st.sourced || s.local(st.Frames[i].File) != ""
+	}
+	if len(snap.recent) >= maxStacks {
+		delete(snap.stacks, snap.recent[0])
+		snap.recent = snap.recent[1:]
+	}
+	snap.stacks[id] = st
+	snap.recent = append(snap.recent, id)
+	return st, nil
+}
+
+func (s *session) stackTrace(ctx context.Context, args *godap.StackTraceArguments) (any, error) {
+	snap, err := s.stopped()
+	if err != nil {
+		return nil, err
+	}
+	if args.StartFrame < 0 || args.Levels < 0 {
+		return nil, newError(idArguments, "startFrame and levels must not be negative")
+	}
+	st, err := s.stack(ctx, args.ThreadId)
+	if err != nil {
+		return nil, err
+	}
+	total := len(st.Frames) + 1
+	end := total
+	if args.Levels > 0 && args.Levels < total-min(args.StartFrame, total) {
+		end = args.StartFrame + args.Levels
+	}
+	body := &godap.StackTraceResponseBody{StackFrames: []godap.StackFrame{}, TotalFrames: total}
+	for i := min(args.StartFrame, total); i < end; i++ {
+		f := godap.StackFrame{Id: snap.refs.id(ref{kind: refFrame, thread: args.ThreadId, frame: i})}
+		if i < len(st.Frames) {
+			s.describeFrame(&f, st, i, args.Format)
+		} else {
+			f.Name, f.PresentationHint = stopLabel(&st.Stop), "label"
+		}
+		body.StackFrames = append(body.StackFrames, f)
+	}
+	return body, cancelledOr(ctx, nil)
+}
+
+// stopLabel says why a stack ends.
+func stopLabel(stop *target.StopReport) string {
+	text := "end of the stack"
+	if stop.Reason != unwind.Outermost.String() {
+		text = "the stack ends here: " + stop.Reason
+	}
+	if stop.Detail != "" {
+		text += " (" + stop.Detail + ")"
+	}
+	return "— " + oneLine(text) + " —"
+}
+
+func (s *session) describeFrame(f *godap.StackFrame, st *stack, i int, format *godap.StackFrameFormat) {
+	r := &st.Frames[i]
+	f.Name = frameName(r, format)
+	f.InstructionPointerReference = address(uint64(r.PC))
+	if r.Module != "" {
+		f.ModuleId = r.Module
+	}
+	if r.Trust != unwind.Full.String() || startsProcess[r.Function] {
+		f.PresentationHint = "subtle"
+	}
+	f.Source, f.Line = s.sourceOf(st, i)
+	if f.Source != nil {
+		f.Column = 1
+	}
+}
+
+// startsProcess has the functions that the system puts below main or below a
+// thread's function.
+var startsProcess = map[string]bool{
+	"_start": true, "__libc_start_main": true, "__libc_start_call_main": true, "__libc_start_main_impl": true,
+	"start_thread": true, "clone": true, "clone3": true, "__clone": true, "__clone3": true, "thread_start": true,
+}
+
+func frameName(r *target.FrameReport, format *godap.StackFrameFormat) string {
+	if format == nil {
+		format = &godap.StackFrameFormat{Parameters: true}
+	}
+	name := r.Function
+	switch {
+	case name == "" && r.ModuleName != "" && !format.Module:
+		name = fmt.Sprintf("%#x in %s", uint64(r.PC), r.ModuleName)
+	case name == "":
+		name = address(uint64(r.PC))
+	case !format.Parameters && !format.IncludeAll:
+		name = withoutParameters(name)
+	}
+	if (format.Module || format.IncludeAll) && r.ModuleName != "" {
+		name = r.ModuleName + "!" + name
+	}
+	if (format.Line || format.IncludeAll) && r.Line > 0 {
+		name = fmt.Sprintf("%s:%d", name, r.Line)
+	}
+	if r.SignalFrame {
+		name += " <signal handler called>"
+	}
+	if r.Inlined {
+		name += " [inlined]"
+	}
+	return oneLine(name)
+}
+
+// withoutParameters cuts the parameters off a demangled C++ name, and which
+// clone of the function it is.
+func withoutParameters(name string) string {
+	if base, _, ok := strings.Cut(name, " [clone "); ok {
+		name = base
+	}
+	depth := 0
+	for i := len(name) - 1; i > 0; i-- {
+		switch name[i] {
+		case ')':
+			depth++
+		case '(':
+			if depth--; depth == 0 {
+				return name[:i]
+			}
+		case ']', '}', '>':
+			if depth == 0 {
+				return name
+			}
+		}
+	}
+	return name
+}
+
+// frameOf returns the stack of a frame id of the protocol, and the index of the
+// frame: len(Frames) is the label behind the last.
+func (s *session) frameOf(ctx context.Context, id int) (*stack, ref, error) {
+	r, ok := s.snap.refs.get(id, refFrame)
+	if !ok {
+		return nil, r, newError(idReference, "there is no frame %d any more", id)
+	}
+	st, err := s.stack(ctx, r.thread)
+	return st, r, err
+}
+
+// address is an address as the protocol has it: a memory reference.
+func address(a uint64) string { return fmt.Sprintf("0x%x", a) }
+
+// oneLine replaces what is not for display on one line: names in a core may
+// contain anything.
+func oneLine(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text))
+}
