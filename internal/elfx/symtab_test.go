@@ -1,0 +1,84 @@
+package elfx
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/sfcore/sfcore/internal/testkit"
+)
+
+var testSymbols = []testkit.ELFSymbol{
+	{Name: "imported", Info: 0x12},
+	{Name: "f", Info: 0x12, Shndx: 1, Value: 0x1010, Size: 0x20},
+	{Name: "g", Info: 0x22, Shndx: 1, Value: 0x1040, Size: 0x10},
+}
+
+func TestSymtab(t *testing.T) {
+	for name, order := range orders {
+		t.Run(name, func(t *testing.T) {
+			e := testkit.ELF{Order: order, Machine: 62, Symbols: testSymbols}
+			f, err := Parse(e.File())
+			if err != nil {
+				t.Fatal(err)
+			}
+			tab, err := f.Symtab()
+			if err != nil || tab.Len() != 4 {
+				t.Fatalf("got %d entries, %v, want 4", tab.Len(), err)
+			}
+			s := tab.Sym(3)
+			if s.Value != 0x1040 || s.Size != 0x10 || s.Shndx != 1 || s.Bind() != 2 || s.Type() != SymFunc || CString(tab.Strings, uint64(s.Name)) != "g" {
+				t.Errorf("got %+v", s)
+			}
+			if tab, err := f.Dynsym(); err != nil || tab.Len() != 0 {
+				t.Errorf("Dynsym: got %d entries, %v, want none", tab.Len(), err)
+			}
+		})
+	}
+}
+
+func TestSymtabDamage(t *testing.T) {
+	e := testkit.ELF{Order: binary.LittleEndian, Machine: 62, Symbols: testSymbols}
+	good := e.File()
+	f, err := Parse(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	symtab := binary.LittleEndian.Uint64(good[40:]) + 1*shdrSize // the first section is .symtab
+	size := f.Section(".symtab").Size
+	for _, tt := range []struct {
+		name  string
+		at    uint64 // in the section header
+		value uint64 // 8 bytes, or 4 at sh_link
+		len   int
+		error string
+	}{
+		{"sh_entsize 0", 56, 0, 4, "sh_entsize"},
+		{"sh_entsize 16", 56, 16, 4, "sh_entsize"},
+		{"cut off", 32, size - 5, 3, ""},
+		{"past the end", 32, 1 << 62, -1, "sh_size"},
+		{"no strings", 40, 77, 4, "sh_link"},
+		{"empty", 32, 0, 0, ""},
+		{"offset past the end", 24, 1 << 63, 0, "sh_size"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			data := append([]byte(nil), good...)
+			if tt.at == 40 {
+				binary.LittleEndian.PutUint32(data[symtab+tt.at:], uint32(tt.value))
+			} else {
+				binary.LittleEndian.PutUint64(data[symtab+tt.at:], tt.value)
+			}
+			f, err := Parse(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tab, err := f.Symtab()
+			if tt.len >= 0 && tab.Len() != tt.len || len(tab.Data)%SymSize != 0 {
+				t.Errorf("got %d entries in %d bytes, want %d", tab.Len(), len(tab.Data), tt.len)
+			}
+			if (err != nil) != (tt.error != "") || err != nil && !strings.Contains(err.Error(), tt.error) {
+				t.Errorf("got %v, want %q", err, tt.error)
+			}
+		})
+	}
+}
