@@ -1,0 +1,71 @@
+package target
+
+import (
+	"bytes"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// Address returns where the function or variable with a name is, as the symbol
+// table spells it (mangled), and whether any module has it. It looks at all
+// modules, the program first, and loads them.
+func (t *Target) Address(name string) (addr uint64, ok bool) {
+	if name == "" {
+		return 0, false
+	}
+	for _, main := range []bool{true, false} {
+		for _, m := range t.modules {
+			if m.Main != main {
+				continue
+			}
+			m.load()
+			if addr, ok := m.address(name); ok {
+				return addr, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// address looks in the tables of the files at hand, the complete ones first.
+func (m *Module) address(name string) (uint64, bool) {
+	for _, table := range []func(*elfx.File) (elfx.SymTab, error){(*elfx.File).Symtab, (*elfx.File).Dynsym} {
+		for _, f := range []*elfx.File{m.debug, m.image} {
+			if f == nil {
+				continue
+			}
+			// Of a damaged table, what can be read is used.
+			tab, _ := table(f)
+			if value, ok := valueOf(&tab, name); ok {
+				return value + m.Bias, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// valueOf searches a symbol table, which is not sorted by name.
+func valueOf(tab *elfx.SymTab, name string) (uint64, bool) {
+	want := append([]byte(name), 0)
+	for i := range tab.Len() {
+		s := tab.Sym(i)
+		if s.Shndx == elfx.ShnUndef || s.Type() > elfx.SymFunc && s.Type() != elfx.SymGNUIFunc {
+			continue
+		}
+		if uint64(s.Name) < uint64(len(tab.Strings)) && bytes.HasPrefix(tab.Strings[s.Name:], want) {
+			return s.Value, true
+		}
+	}
+	return 0, false
+}
+
+// UnwindModule returns the unwind tables of the module that contains addr,
+// loading it; nil if no module does.
+func (t *Target) UnwindModule(addr uint64) *unwind.Module {
+	if m := t.moduleAt(addr); m != nil {
+		m.load()
+		return &m.unwind
+	}
+	return nil
+}
