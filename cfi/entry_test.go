@@ -32,6 +32,7 @@ func TestCIEs(t *testing.T) {
 		{name: "zR", cie: cieText{augmentation: "zR", data: []byte{pePCRel | peSData4}}, fde: relative},
 		{name: "zPLR", cie: cieText{augmentation: "zPLR", data: []byte{pePCRel | peIndirect | peSData4, 1, 2, 3, 4, peSData4, pePCRel | peSData4}}, fde: relative},
 		{name: "zPR, ULEB128", cie: cieText{augmentation: "zPR", data: []byte{peULEB128, 0x80, 1, pePCRel | peSData4}}, fde: relative},
+		{name: "zPR, aligned, from 18 to 24", cie: cieText{augmentation: "zPR", data: append([]byte{peAligned}, append(make([]byte, 6+8), pePCRel|peSData4)...)}, fde: relative},
 		{name: "zRS", cie: cieText{augmentation: "zRS", data: []byte{pePCRel | peSData4}}, fde: relative, want: "cfa=sp+16 ra=x30 fp=x29 signal"},
 		{name: "zRB, key B", cie: cieText{augmentation: "zRB", data: []byte{pePCRel | peSData4}}, fde: relative},
 		{name: "zRG, memory tagging", cie: cieText{augmentation: "zRGS", data: []byte{pePCRel | peSData4}}, fde: relative, want: "cfa=sp+16 ra=x30 fp=x29 signal"},

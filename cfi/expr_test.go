@@ -61,6 +61,7 @@ func TestExpressions(t *testing.T) {
 		{"breg0", func(b *testkit.Bytes) { b.D8(opBreg0).SLEB(-8) }, 0x7000000000000000 - 8},
 		{"breg31", func(b *testkit.Bytes) { b.D8(opBreg31).SLEB(8) }, 0x70000000001f0008},
 		{"bregx", func(b *testkit.Bytes) { b.D8(opBregx).ULEB(30).SLEB(200) }, 0x70000000001e00c8},
+		{"consts of two bytes", func(b *testkit.Bytes) { b.D8(opConsts).SLEB(-200) }, minus(200)},
 		{"dup", func(b *testkit.Bytes) { b.D8(opLit0+5, opDup, opPlus) }, 10},
 		{"drop", func(b *testkit.Bytes) { b.D8(opLit0+5, opLit0+6, opDrop) }, 5},
 		{"over", func(b *testkit.Bytes) { b.D8(opLit0+5, opLit0+6, opOver) }, 5},
