@@ -8,7 +8,7 @@ import (
 // FormatError is damage in a section, or something that it should not say.
 type FormatError struct {
 	// ID is a stable name of the kind of damage, like "fre-not-ascending".
-	// [Section.Validate] documents them all.
+	// [Meanings] has them all.
 	ID string
 	// Off is where Field is, in bytes from the start of the section.
 	Off int64
@@ -24,7 +24,7 @@ func (e *FormatError) Error() string {
 
 // ErrSignalContext is returned for a pc in a signal trampoline whose FDE has
 // no rows: the caller's registers are in the ucontext on the stack, and
-// SFrame does not say where [SFrame 3, 2.3.1].
+// SFrame does not say where [SFrame 3, 2.3].
 var ErrSignalContext = errors.New("sframe: signal frame without rows: the registers are in the ucontext")
 
 func damage(id string, off int, field, format string, args ...any) *FormatError {

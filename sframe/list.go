@@ -22,7 +22,8 @@ func (s *Section) Tables() iter.Seq2[Table, error] {
 
 // Funcs yields the functions of all tables, as written and in the order of the
 // section. A [*FormatError] comes with the damaged function, which has no
-// rows, or with a zero Func for damage between functions.
+// rows, or for damage between functions with a zero Func, whose methods must not
+// be called.
 func (s *Section) Funcs() iter.Seq2[Func, error] {
 	return func(yield func(Func, error) bool) {
 		s.walk(func(t *Table, err *FormatError) bool {

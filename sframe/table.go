@@ -1,11 +1,6 @@
 package sframe
 
-import (
-	"encoding/binary"
-	"math/bits"
-
-	"github.com/sfcore/sfcore/arch"
-)
+import "github.com/sfcore/sfcore/arch"
 
 // Magic is sfp_magic. Its first byte is 0xe2 in little-endian tables
 // [SFrame 2, 2.1.1].
@@ -68,12 +63,9 @@ type Table struct {
 	fdes               view // the FDE sub-section
 	fres               view // the FRE sub-section, as far as it is there
 	fdeSize, startSize int
-	// The start of function i is bias + i*step + the value in its FDE, which
-	// these shifts make an i64 of the FDE's first 8 bytes.
-	bias, step         uint64
-	startShl, startShr uint8
-	fdesAt, fresAt     int // offsets of the sub-sections from the start of the section
-	end                int // offset of the table's end from the start of the section
+	bias, step         uint64 // the start of function i is bias + i*step + the value in its FDE
+	fdesAt, fresAt     int    // offsets of the sub-sections from the start of the section
+	end                int    // offset of the table's end from the start of the section
 }
 
 // parseTable decodes the header at off, in time that does not depend on the
@@ -174,12 +166,6 @@ func (t *Table) place(d view) *FormatError {
 	off := int(t.Off)
 	t.fdesAt, t.fresAt, t.end = off+int(fdesAt), off+int(fresAt), off+int(end)
 	t.fdeSize, t.startSize = t.ver.fdeSize, t.ver.startSize
-	if t.startSize == 4 {
-		t.startShr = 32
-		if !d.big {
-			t.startShl = 32
-		}
-	}
 	t.bias = t.Addr
 	if t.startsFromField() {
 		t.bias += fdesAt
@@ -188,13 +174,11 @@ func (t *Table) place(d view) *FormatError {
 	return nil
 }
 
-// start returns the address of function i. Its FDE begins with an i64 or an
-// i32, and has more than 8 bytes in any case; without branches, a search is
-// several times faster.
+// start returns the address of function i.
 func (t *Table) start(i int) uint64 {
-	v := binary.LittleEndian.Uint64(t.fdes.b[i*t.fdeSize:])
-	if t.fdes.big {
-		v = bits.ReverseBytes64(v)
+	base, at := t.bias+uint64(i)*t.step, i*t.fdeSize
+	if t.startSize == 8 {
+		return base + t.fdes.u64(at)
 	}
-	return t.bias + uint64(i)*t.step + uint64(int64(v<<(t.startShl&63))>>(t.startShr&63))
+	return base + uint64(int32(t.fdes.u32(at)))
 }

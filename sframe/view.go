@@ -23,6 +23,13 @@ func (d *view) u32(at int) uint32 {
 	return binary.LittleEndian.Uint32(d.b[at:])
 }
 
+func (d *view) u64(at int) uint64 {
+	if d.big {
+		return binary.BigEndian.Uint64(d.b[at:])
+	}
+	return binary.LittleEndian.Uint64(d.b[at:])
+}
+
 // uint reads 1, 2 or 4 bytes.
 func (d *view) uint(at, size int) uint32 {
 	switch size {
