@@ -43,6 +43,16 @@ func (f *Func) Table() *Table { return f.table }
 // repeated throughout the function, like a PLT (FDE type PCMASK).
 func (f *Func) PCMask() bool { return f.Info&infoPCMask != 0 }
 
+// Block returns the size of the block that a PCMASK function repeats, in
+// bytes: RepSize or, where the version has none, 16. It is 0 if the function
+// is not PCMASK, or damaged.
+func (f *Func) Block() uint32 {
+	if !f.PCMask() {
+		return 0
+	}
+	return uint32(f.maskBlock())
+}
+
 // KeyB reports whether return addresses are signed with key B of AArch64
 // pointer authentication, not A (pauth_key).
 func (f *Func) KeyB() bool { return f.Info&^f.table.ver.infoUnused&infoPAuthKey != 0 }

@@ -58,6 +58,12 @@ func Parse(data []byte, addr uint64, opts Options) (*Section, error) {
 // Arch returns the architecture of all tables; nil if there are none.
 func (s *Section) Arch() *arch.Arch { return s.arch }
 
+// Addr returns the address of the section's first byte.
+func (s *Section) Addr() uint64 { return s.addr }
+
+// Size returns the size of the section's data in bytes, padding included.
+func (s *Section) Size() int { return len(s.data) }
+
 const (
 	// tableAlign is the alignment of tables in a section, which is that of the
 	// sections they come from.

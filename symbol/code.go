@@ -16,32 +16,17 @@ type region struct {
 }
 
 // flagExec is SHF_EXECINSTR.
-const flagExec = 1 << 2
+const flagExec = elfx.SectExec
 
 // codeRegions returns the code of an image by address, without overlaps.
 func codeRegions(f *elfx.File) []region {
-	var rs []region
-	sects, _ := f.Sections()
-	for i := range sects {
-		s := &sects[i]
-		if s.Flags&(flagExec|elfx.SectAlloc) == flagExec|elfx.SectAlloc {
-			r := region{lo: s.Addr, hi: s.Addr + s.Size}
-			if i < elfx.ShnLoreserve {
-				r.section = uint16(i)
-			}
-			rs = append(rs, r)
+	code := f.Code()
+	rs := make([]region, len(code))
+	for i, c := range code {
+		rs[i] = region{lo: c.Lo, hi: c.Hi}
+		if c.Section < elfx.ShnLoreserve {
+			rs[i].section = uint16(c.Section)
 		}
-	}
-	if len(rs) == 0 {
-		for i := range f.Progs {
-			if p := &f.Progs[i]; p.Type == elfx.ProgLoad && p.Flags&elfx.ProgExec != 0 {
-				rs = append(rs, region{lo: p.Vaddr, hi: p.Vaddr + p.Memsz})
-			}
-		}
-	}
-	slices.SortStableFunc(rs, func(a, b region) int { return cmp.Compare(a.lo, b.lo) })
-	for i := range rs[:max(len(rs), 1)-1] {
-		rs[i].hi = min(rs[i].hi, rs[i+1].lo)
 	}
 	return rs
 }

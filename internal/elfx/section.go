@@ -33,6 +33,7 @@ const (
 	SectGNUSFrame = 0x6ffffff4
 
 	SectAlloc      = 1 << 1
+	SectExec       = 1 << 2
 	SectCompressed = 1 << 11
 
 	compressZlib = 1

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/target"
+	"github.com/spf13/cobra"
+)
+
+func newSFrameCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sframe",
+		Short: "Show, check and compare .sframe sections",
+		Long: `sframe works on the .sframe sections of programs, libraries, object files (whose
+relocations it applies) and all modules of a core file. It reads every version:
+1, 2 with its errata, and 3, for amd64, aarch64 and s390x.
+
+Exit status: 0 if all is well, 1 if there is something to report (and said), 2
+if a file cannot be read.`,
+	}
+	cmd.AddCommand(newDumpCommand())
+	return cmd
+}
+
+// fileFlags are the flags of every sframe command: where the files of a core's
+// modules are, and the format of the output.
+type fileFlags struct {
+	sysroot string
+	paths   []string
+	format  string
+}
+
+func (o *fileFlags) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.sysroot, "sysroot", "", "for a core: take recorded paths to be below `DIR`")
+	f.StringArrayVar(&o.paths, "path", nil, "for a core: match files below `DIR` by build-id, then by name and shape (repeatable)")
+	f.StringVar(&o.format, "format", "text", "text or json")
+	_ = cmd.MarkFlagDirname("sysroot")
+	_ = cmd.MarkFlagDirname("path")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (o *fileFlags) check() error {
+	if o.format != "text" && o.format != "json" {
+		return fmt.Errorf("--format: %q is neither text nor json", o.format)
+	}
+	return nil
+}
+
+// open opens a program, library, object or core file, and loads its modules.
+// Files are tried first as ELF files; what is none may be a compressed core.
+func (o *fileFlags) open(ctx context.Context, name string) (*target.Target, error) {
+	t, err := target.OpenFile(name)
+	var format *elfx.FormatError
+	switch {
+	case err == nil:
+	case name == "-", errors.Is(err, target.ErrCore), errors.As(err, &format) && format.Field == "e_ident":
+		if t, err = o.openCore(ctx, name); err != nil {
+			return nil, err
+		}
+	case format != nil:
+		return nil, fmt.Errorf("%s: %w", name, err)
+	default:
+		return nil, err
+	}
+	for _, m := range t.Modules() {
+		t.Load(m)
+	}
+	return t, nil
+}
+
+func (o *fileFlags) openCore(ctx context.Context, name string) (*target.Target, error) {
+	progress := newProgress()
+	img, err := core.Open(ctx, name, core.Options{Progress: progress.update})
+	progress.clear()
+	if err != nil {
+		return nil, err
+	}
+	return target.New(img, target.Options{Sysroot: o.sysroot, Paths: o.paths}), nil
+}
+
+// functionName returns the name of the function at an address of a module, ""
+// if it is unknown.
+func functionName(m *target.Module, addr uint64) string {
+	names := m.Symbols()
+	if names == nil {
+		return ""
+	}
+	locs := names.Lookup(addr-m.Bias, nil)
+	if len(locs) == 0 || locs[0].Offset != 0 {
+		return ""
+	}
+	return locs[0].Func
+}

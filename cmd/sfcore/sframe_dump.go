@@ -1,0 +1,369 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/sframe"
+	"github.com/sfcore/sfcore/symbol"
+	"github.com/sfcore/sfcore/target"
+	"github.com/spf13/cobra"
+)
+
+type dumpCommand struct {
+	fileFlags
+	raw     bool
+	address string
+	pc      string
+	fn      string
+}
+
+func newDumpCommand() *cobra.Command {
+	c := &dumpCommand{}
+	cmd := &cobra.Command{
+		Use:   "dump [flags] FILE",
+		Short: "List the tables of .sframe sections",
+		Long: `dump lists every table of a file's .sframe section, its functions and their rows,
+in the layout and notation of objdump --sframe:
+
+  sp+16, fp+16, r10+8   base register and offset
+  c-16                  stored at that offset from the CFA
+  (fp-8)                stored at that address
+  f                     stored at the place that the header fixes
+  u, U                  unchanged; U where a zero word stands for it
+  [s]                   signed
+
+FILE is a program, library, object file or core; with --raw, the bytes of a
+section. docs/sframe-json.md describes what --format json prints.`,
+		Example: `  sfcore sframe dump /usr/bin/cpio
+  sfcore sframe dump --func main --format json a.out
+  sfcore sframe dump --raw --address 0x4020d0 section.bin`,
+		Args: cobra.ExactArgs(1),
+		RunE: c.run,
+	}
+	c.register(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&c.raw, "raw", false, "FILE is the bytes of a section, not an ELF file")
+	f.StringVar(&c.address, "address", "0", "with --raw: the section is at address `ADDR`")
+	f.StringVar(&c.pc, "pc", "", "list only the rows for the instruction at `ADDR`")
+	f.StringVar(&c.fn, "func", "", "list only the function called `NAME`")
+	return cmd
+}
+
+// listed is a section to list.
+type listed struct {
+	file, format string
+	section      *sframe.Section
+	module       *target.Module // nil if there is only the section
+	code         []elfx.Code    // of an object: addresses are shown relative to these
+}
+
+// shown returns the address that a listing has for addr.
+func (l *listed) shown(addr uint64) uint64 {
+	for _, c := range l.code {
+		if addr-c.Lo < c.Hi-c.Lo {
+			return addr - c.Lo
+		}
+	}
+	return addr
+}
+
+func (l *listed) name(addr uint64) string {
+	if l.module == nil {
+		return ""
+	}
+	return functionName(l.module, addr)
+}
+
+func (c *dumpCommand) run(cmd *cobra.Command, args []string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	only, err := c.filter()
+	if err != nil {
+		return err
+	}
+	sections, problems, done, err := c.sections(cmd, args[0])
+	if err != nil {
+		return err
+	}
+	defer done()
+	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
+	d := &dumper{only: only, problems: problems}
+	if c.format == "json" {
+		d.lister = newJSONLister(out, args[0])
+	} else {
+		d.lister = &textLister{out: out}
+	}
+	for i := range sections {
+		d.section(&sections[i])
+	}
+	d.lister.end(d.problems)
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	if d.functions == 0 && (c.pc != "" || c.fn != "") {
+		d.problems = append(d.problems, fmt.Sprintf("%s: no function of .sframe is asked for by %s", args[0], c.asked()))
+	}
+	for _, p := range d.problems {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %s\n", plain(p))
+	}
+	if len(d.problems) > 0 {
+		return incompleteError{}
+	}
+	return nil
+}
+
+func (c *dumpCommand) asked() string {
+	if c.pc != "" {
+		return "--pc " + c.pc
+	}
+	return "--func " + c.fn
+}
+
+// filter tells whether a function, and which of its rows, are to be listed.
+type filter struct {
+	pc   *uint64
+	name string
+}
+
+func (c *dumpCommand) filter() (filter, error) {
+	f := filter{name: c.fn}
+	if c.pc != "" {
+		pc, err := parseAddress("--pc", c.pc)
+		if err != nil {
+			return f, err
+		}
+		f.pc = &pc
+	}
+	return f, nil
+}
+
+func parseAddress(flag, s string) (uint64, error) {
+	v, err := strconv.ParseUint(s, 0, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %q is not an address, like 0x401000", flag, s)
+	}
+	return v, nil
+}
+
+// sections opens the file. The sections are valid until done is called.
+func (c *dumpCommand) sections(cmd *cobra.Command, name string) (list []listed, problems []string, done func(), err error) {
+	if c.raw {
+		l, err := c.rawSection(name)
+		return []listed{l}, nil, func() {}, err
+	}
+	t, err := c.open(cmd.Context(), name)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for _, m := range t.Modules() {
+		if s := m.Tables().SFrame; s != nil {
+			l := listed{file: m.Path, format: bfdName(m.Image()), section: s, module: m}
+			if m.Image().Type == elfx.TypeRel {
+				l.code = m.Image().Code()
+			}
+			list = append(list, l)
+		}
+	}
+	for _, p := range t.Problems() {
+		problems = append(problems, p.Error())
+	}
+	if len(list) == 0 {
+		t.Close()
+		if len(problems) > 0 {
+			return nil, nil, nil, errors.New(problems[0])
+		}
+		return nil, nil, nil, fmt.Errorf("%s: no .sframe section", name)
+	}
+	return list, problems, func() { t.Close() }, nil
+}
+
+// maxRaw bounds the bytes of a section that is given as a file.
+const maxRaw = 1 << 30
+
+func (c *dumpCommand) rawSection(name string) (listed, error) {
+	addr, err := parseAddress("--address", c.address)
+	if err != nil {
+		return listed{}, err
+	}
+	in := io.Reader(os.Stdin)
+	if name != "-" {
+		f, err := elfx.OpenRegular(name)
+		if err != nil {
+			return listed{}, err
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxRaw))
+	if err != nil {
+		return listed{}, fmt.Errorf("%s: %w", name, err)
+	}
+	s, err := sframe.Parse(data, addr, sframe.Options{})
+	if err != nil {
+		return listed{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return listed{file: name, format: "binary", section: s}, nil
+}
+
+// bfdName is the name that binutils have for the format of a file.
+func bfdName(f *elfx.File) string {
+	switch {
+	case f.Machine == 62:
+		return "elf64-x86-64"
+	case f.Machine == 22:
+		return "elf64-s390"
+	case f.BigEndian:
+		return "elf64-bigaarch64"
+	}
+	return "elf64-littleaarch64"
+}
+
+// lister renders a listing.
+type lister interface {
+	section(*listed)
+	table(*sframe.Table)
+	function(*listedFunc)
+	end(problems []string)
+}
+
+// listedFunc is a function to list.
+type listedFunc struct {
+	*sframe.Func
+	index int    // in its table
+	start uint64 // as it is shown
+	name  string
+	rows  []listedRow
+}
+
+type listedRow struct {
+	sframe.FRE
+	sframe.Columns
+}
+
+// dumper walks sections.
+type dumper struct {
+	lister
+	only      filter
+	functions int
+	problems  []string
+}
+
+// maxSharing is how often all bytes of a section may be listed as rows: the
+// format lets functions share them, so that a section of 1 MB could give rows
+// without end.
+const maxSharing = 4
+
+func (d *dumper) section(l *listed) {
+	narrow := d.only.pc != nil || d.only.name != ""
+	if !narrow {
+		d.lister.section(l)
+	}
+	inSection := !narrow
+	next, stop := iter.Pull2(l.section.Funcs())
+	defer stop()
+	f, err, more := next()
+	budget := maxSharing * (l.section.Size() + 1)
+	for t, terr := range l.section.Tables() {
+		if terr != nil {
+			d.problem(l, terr)
+			continue
+		}
+		if !narrow {
+			d.table(&t)
+		}
+		inTable := !narrow
+		index := 0
+		for ; more; f, err, more = next() {
+			if f.Table() == nil { // which Tables has reported
+				continue
+			}
+			if f.Table().Off != t.Off {
+				break
+			}
+			lf := listedFunc{Func: &f, index: index, start: l.shown(f.Start)}
+			index++
+			if d.skips(l, &lf) {
+				continue
+			}
+			if !inSection {
+				d.lister.section(l)
+			}
+			if !inTable {
+				d.table(&t)
+			}
+			inSection, inTable = true, true
+			d.functions++
+			d.rows(l, &lf, err, &budget)
+			d.function(&lf)
+			if budget < 0 {
+				d.problem(l, errors.New("functions share rows many times over; the rest is not listed"))
+				return
+			}
+		}
+	}
+}
+
+// skips reports whether a function is not asked for. It sets the name of those
+// that are.
+func (d *dumper) skips(l *listed, f *listedFunc) bool {
+	if d.only.pc != nil && *d.only.pc-f.start >= uint64(f.Size) {
+		return true
+	}
+	f.name = l.name(f.Start)
+	return d.only.name != "" && d.only.name != f.name && d.only.name != symbol.Demangle(f.name)
+}
+
+func (d *dumper) rows(l *listed, f *listedFunc, err error, budget *int) {
+	if err != nil {
+		d.problem(l, err)
+		return
+	}
+	for e, err := range l.section.FREs(*f.Func) {
+		var c sframe.Columns
+		if err == nil {
+			c, err = f.Columns(&e)
+		}
+		if err != nil {
+			d.problem(l, err)
+			continue
+		}
+		if *budget -= 2 + e.Count()*e.WordSize(); *budget < 0 {
+			break
+		}
+		f.rows = append(f.rows, listedRow{e, c})
+	}
+	if d.only.pc != nil {
+		f.rows = rowsAt(f, uint32(*d.only.pc-f.start))
+	}
+}
+
+// rowsAt returns the row for the instruction at off, if there is one.
+func rowsAt(f *listedFunc, off uint32) []listedRow {
+	if f.PCMask() {
+		off %= f.Block()
+	}
+	for i, r := range slices.Backward(f.rows) {
+		if r.Start <= off {
+			return f.rows[i : i+1]
+		}
+	}
+	return nil
+}
+
+// maxProblems bounds the problems that are listed.
+const maxProblems = 100
+
+func (d *dumper) problem(l *listed, err error) {
+	if len(d.problems) < maxProblems {
+		d.problems = append(d.problems, fmt.Sprintf("%s: %v", l.file, err))
+	}
+}

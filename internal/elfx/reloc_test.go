@@ -1,0 +1,151 @@
+package elfx_test
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/testkit"
+)
+
+// object makes a relocatable file: two sections of code, .sframe with the
+// relocations given, and three symbols: undefined, in .text, in .text.b.
+func object(order binary.ByteOrder, machine uint16, relas ...uint64) []byte {
+	rela := testkit.New(order).D64(relas...).Done()
+	e := testkit.ELF{
+		Order: order, Type: elfx.TypeRel, Machine: machine,
+		Sections: []testkit.ELFSection{
+			{Name: ".text", Type: elfx.SectProgbits, Flags: elfx.SectAlloc | elfx.SectExec, Data: make([]byte, 20), Align: 16},
+			{Name: ".text.b", Type: elfx.SectProgbits, Flags: elfx.SectAlloc | elfx.SectExec, Data: make([]byte, 8), Align: 16},
+			{Name: ".sframe", Type: elfx.SectGNUSFrame, Flags: elfx.SectAlloc, Data: make([]byte, 24), Align: 8},
+			{Name: ".rela.sframe", Type: elfx.SectRela, Data: rela, Link: ".symtab", Info: 3, Entry: 24},
+		},
+		Symbols: []testkit.ELFSymbol{
+			{Name: "elsewhere"},
+			{Name: "a", Info: elfx.SymFunc, Section: ".text", Value: 4},
+			{Name: "b", Info: elfx.SymFunc, Section: ".text.b", Value: 2},
+		},
+	}
+	return e.File()
+}
+
+func TestLink(t *testing.T) {
+	const at = 40 // .sframe follows .text, which ends at 20, and .text.b, from 32 to 40
+	const minus1 = ^uint64(0)
+	tests := []struct {
+		name    string
+		order   binary.ByteOrder
+		machine uint16
+		rela    []uint64
+		want    int64 // the 8 or 4 bytes at 8
+		size    int
+		problem string
+	}{
+		{"PC64", binary.LittleEndian, 62, []uint64{8, 3<<32 | 24, 1}, 32 + 2 + 1 - (at + 8), 8, ""},
+		{"PC32", binary.LittleEndian, 62, []uint64{8, 2<<32 | 2, minus1}, 4 - 1 - (at + 8), 4, ""},
+		{"64", binary.LittleEndian, 62, []uint64{8, 2<<32 | 1, 0}, 4, 8, ""},
+		{"PREL32", binary.LittleEndian, 183, []uint64{8, 3<<32 | 261, 0}, 34 - (at + 8), 4, ""},
+		{"PREL64, big-endian", binary.BigEndian, 183, []uint64{8, 3<<32 | 260, 0}, 34 - (at + 8), 8, ""},
+		{"390_PC32", binary.BigEndian, 22, []uint64{8, 3<<32 | 5, 0}, 34 - (at + 8), 4, ""},
+		{"390_PC64", binary.BigEndian, 22, []uint64{8, 3<<32 | 23, 0}, 34 - (at + 8), 8, ""},
+		{"undefined symbol", binary.LittleEndian, 62, []uint64{8, 1<<32 | 24, 0}, -(at + 8), 8, ""},
+		{"none", binary.LittleEndian, 62, []uint64{8, 0, 0}, 0, 8, ""},
+		{"last byte", binary.LittleEndian, 62, []uint64{16, 2<<32 | 1, 0}, 0, 8, ""},
+		{"after the end", binary.LittleEndian, 62, []uint64{17, 2<<32 | 1, 0}, 0, 8, "r_offset 0x11 is out of section .sframe"},
+		{"far away", binary.LittleEndian, 62, []uint64{minus1, 2<<32 | 1, 0}, 0, 8, "out of section"},
+		{"unknown type", binary.LittleEndian, 62, []uint64{8, 2<<32 | 99, 0}, 0, 8, "type 99"},
+		{"unknown machine", binary.LittleEndian, 8, []uint64{8, 2<<32 | 1, 0}, 0, 8, "type 1"},
+		{"no such symbol", binary.LittleEndian, 62, []uint64{8, 4<<32 | 1, 0}, 0, 8, "symbol 4 of 4"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in := object(tt.order, tt.machine, tt.rela...)
+			before := string(in)
+			f, err := elfx.Parse(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := f.Link(".sframe")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(in) != before {
+				t.Error("the file was changed")
+			}
+			s := l.Section(".sframe")
+			data, err := l.SectionData(s)
+			if err != nil || s.Addr != at {
+				t.Fatalf("got .sframe at %#x, %v, want %#x", s.Addr, err, at)
+			}
+			got := int64(tt.order.Uint64(data[8:]))
+			if tt.size == 4 {
+				got = int64(int32(tt.order.Uint32(data[8:])))
+			}
+			if got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+			problems := ""
+			for _, p := range l.Problems {
+				problems += p.Error()
+			}
+			if !strings.Contains(problems, tt.problem) || (tt.problem == "") != (problems == "") {
+				t.Errorf("got problems %q, want %q", problems, tt.problem)
+			}
+			if syms, err := l.Symtab(); err != nil || syms.Len() != 4 {
+				t.Errorf("got %d symbols, %v", syms.Len(), err)
+			} else if a, b := syms.Sym(2), syms.Sym(3); a.Value != 4 || b.Value != 34 {
+				t.Errorf("got symbols at %#x and %#x", a.Value, b.Value)
+			}
+			if code := l.Code(); len(code) != 2 || code[0].Hi != 20 || code[1].Lo != 32 || code[1].Name != ".text.b" {
+				t.Errorf("got code %v", code)
+			}
+		})
+	}
+}
+
+// Relocations are applied in time linear in the file, whatever it says.
+func TestLinkBounded(t *testing.T) {
+	relas := make([]uint64, 3000)
+	f, err := elfx.Parse(object(binary.LittleEndian, 62, relas...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err := f.Link(".sframe", ".sframe", ".sframe"); err != nil || len(l.Problems) == 0 {
+		t.Errorf("got problems %v, %v, want that there are too many", l.Problems, err)
+	}
+}
+
+func TestLinkLeavesOthers(t *testing.T) {
+	f, err := elfx.Parse(smallELF())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err := f.Link(".sframe"); l != f || err != nil {
+		t.Errorf("got %p, %v, want %p", l, err, f)
+	}
+}
+
+func smallELF() []byte {
+	e := testkit.ELF{Order: binary.LittleEndian, Type: elfx.TypeExec, Machine: 62}
+	return e.File()
+}
+
+func FuzzLink(f *testing.F) {
+	f.Add(object(binary.LittleEndian, 62, 8, 3<<32|24, 1))
+	f.Add(object(binary.BigEndian, 22, 8, 3<<32|23, 1))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		before := string(data)
+		file, err := elfx.Parse(data)
+		if err != nil {
+			return
+		}
+		l, err := file.Link(".sframe", ".eh_frame")
+		if (l == nil) == (err == nil) {
+			t.Fatalf("got %v and %v", l, err)
+		}
+		if string(data) != before {
+			t.Fatal("the file was changed")
+		}
+	})
+}
