@@ -142,6 +142,7 @@ func TestSegments(t *testing.T) {
 		{"cut off", load(8, 0x1000, 4, 9), 0x1000, "89", memreader.Truncated, memreader.NotDumped},
 		{"past the end", load(100, 0x1000, 4, 9), 0x1000, "", memreader.Truncated, memreader.NotDumped},
 		{"offset overflows", load(top, 0x1000, 4, 9), 0x1000, "", memreader.Truncated, memreader.NotDumped},
+		{"cut off, wraps around", load(8, top-3, 5, 90), top - 3, "89", memreader.Truncated, memreader.Unmapped},
 		{"more in the file than in memory", load(2, 0x1000, 8, 3), 0x1000, "234", memreader.Unmapped, memreader.Unmapped},
 		{"file size overflows", load(2, 0x1000, top, 10), 0x1000, "23456789", memreader.Truncated, memreader.Unmapped},
 	}
@@ -161,6 +162,23 @@ func TestSegments(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestTruncation(t *testing.T) {
+	img := Image{Mappings: []Mapping{{Lo: 0x1000, Hi: 0x2000}, {Lo: 0x2000, Hi: 0x3000}, {Lo: 0x3000, Hi: 0x4000}, {Lo: 0x5000, Hi: 0x6000}, {Lo: 0x6000, Hi: 0x7000}}}
+	segs := []memreader.Segment{
+		{Addr: 0x1000, Size: 0x1000, Why: memreader.NotDumped},
+		{Addr: 0x2000, Size: 0x1000, Data: make([]byte, 0x1000), Why: memreader.Truncated},
+		{Addr: 0x3000, Size: 0x0800, Why: memreader.Truncated},
+		{Addr: 0x3800, Size: 0x2000, Why: memreader.Truncated},
+	}
+	got := img.truncation(100, 50, segs)
+	if got == nil || got.Size != 100 || got.Missing != 50 || !slices.Equal(got.Mappings, []int{2, 3}) {
+		t.Errorf("got %+v", got)
+	}
+	if got := img.truncation(100, 0, segs); got != nil {
+		t.Errorf("got %+v of a whole file", got)
 	}
 }
 

@@ -45,7 +45,7 @@ func parseNTFile(note *elfx.Note, order binary.ByteOrder) ([]Mapping, error) {
 			return files, note.Errorf(header+at+16, "file_ofs", "NT_FILE: entry %d: offset %#x in units of %#x bytes", at/entrySize, pgoff, unit)
 		}
 		names = names[end+1:]
-		if !bytes.Equal(name, lastName) || last.Path == "" {
+		if !bytes.Equal(name, lastName) {
 			lastName = name
 			last.Path, last.Deleted = strings.CutSuffix(string(name), deletedSuffix)
 		}

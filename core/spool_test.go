@@ -34,7 +34,8 @@ func TestSpool(t *testing.T) {
 		"small":               core,
 		"whole chunks":        append(core[:len(core):len(core)], noise[:2<<20-len(core)]...),
 		"large":               append(core[:len(core):len(core)], noise...),
-		"zeros at the end":    append(core[:len(core):len(core)], make([]byte, 5<<20+1)...),
+		"zeros at the end":    append(core[:len(core):len(core)], make([]byte, 5<<20-len(core))...),
+		"an odd end":          append(core[:len(core):len(core)], make([]byte, 5<<20+1)...),
 		"zeros in the middle": bytes.Join([][]byte{core, make([]byte, 3<<20), noise[:5000], make([]byte, 2<<20), core}, nil),
 	} {
 		for _, inMemory := range []int64{0, 1 << 20, 1 << 30} {
