@@ -36,19 +36,11 @@ func openDebugdata(t *table) (elfx.SymTab, error) {
 	if err != nil {
 		return bad(err)
 	}
-	z, err := xz.NewReader(bytes.NewReader(packed), maxDictionary)
+	data, err := unpackXZ(packed, maxDebugdata)
 	if err != nil {
 		return bad(err)
 	}
-	var data bytes.Buffer
-	n, err := io.Copy(&data, io.LimitReader(z, maxDebugdata+1))
-	if err != nil {
-		return bad(err)
-	}
-	if n > maxDebugdata {
-		return bad(fmt.Errorf("more than the limit of %d bytes", maxDebugdata))
-	}
-	inner, err := elfx.Parse(data.Bytes())
+	inner, err := elfx.Parse(data)
 	if err != nil {
 		return bad(err)
 	}
@@ -58,4 +50,21 @@ func openDebugdata(t *table) (elfx.SymTab, error) {
 		err = fmt.Errorf("%s: %w", debugdataSection, err)
 	}
 	return tab, err
+}
+
+// unpackXZ returns what packed holds, up to limit bytes.
+func unpackXZ(packed []byte, limit int64) ([]byte, error) {
+	z, err := xz.NewReader(bytes.NewReader(packed), maxDictionary)
+	if err != nil {
+		return nil, err
+	}
+	var data bytes.Buffer
+	n, err := io.Copy(&data, io.LimitReader(z, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if n > limit {
+		return nil, fmt.Errorf("more than the limit of %d bytes", limit)
+	}
+	return data.Bytes(), nil
 }

@@ -203,11 +203,11 @@ func (g *goTable) line(f *goFunc, addr uint64) (file string, line int) {
 // about one for each line.
 const maxGoSteps = 1 << 16
 
-// value reads the table at an offset of pctab: pairs of a difference to the
-// value and one to the address up to which it holds. It returns -1 if that
-// does not reach addr.
+// value reads the table at an offset of pctab, 0 if there is none: pairs of a
+// difference to the value and one to the address up to which it holds. It
+// returns -1 if that does not reach addr.
 func (g *goTable) value(off uint32, f *goFunc, addr uint64) int32 {
-	if uint64(off) >= uint64(len(g.pctab)) {
+	if off == 0 || uint64(off) >= uint64(len(g.pctab)) {
 		return -1
 	}
 	p := g.pctab[off:]

@@ -1,0 +1,99 @@
+package symbol
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/testkit"
+)
+
+var minidebug = filepath.Join(cores, "amd64-v2-stripped-minidebug", "exe", "deep")
+
+// packedSymbols returns the contents of .gnu_debugdata of a real program.
+func packedSymbols(t testing.TB) []byte {
+	t.Helper()
+	f := parseFile(t, minidebug)
+	data, err := f.SectionData(f.Section(debugdataSection))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]byte(nil), data...)
+}
+
+func TestDebugdata(t *testing.T) {
+	o := New(parseFile(t, minidebug))
+	if got := o.Lookup(0x1125, nil); len(got) != 1 || got[0].Func != "boom" || got[0].From != FromGNUDebugdata {
+		t.Errorf("got %+v, want boom", got)
+	}
+}
+
+// TestDebugdataIsLazy must not unpack what .dynsym can answer.
+func TestDebugdataIsLazy(t *testing.T) {
+	dyn, strs := testkit.ELFSymbols(binary.LittleEndian, []testkit.ELFSymbol{
+		{Name: "f", Info: global | function, Shndx: 2, Value: 0x2100, Size: 0x10}}, nil)
+	e := program(binary.LittleEndian)
+	e.Sections = append(e.Sections,
+		testkit.ELFSection{Name: ".dynsym", Type: elfx.SectDynsym, Flags: alloc, Addr: 0x5000, Data: dyn, Link: ".dynstr", Entry: 24},
+		testkit.ELFSection{Name: ".dynstr", Type: 3, Flags: alloc, Addr: 0x6000, Data: strs},
+		testkit.ELFSection{Name: debugdataSection, Type: elfx.SectProgbits, Data: []byte("not xz")})
+	o := New(parse(t, e.File()))
+	if got := funcAt(o, 0x2100); got != "f" || o.Source() != FromGNUDebugdata || len(o.Problems()) != 0 {
+		t.Errorf("got %q, %s, problems %v", got, o.Source(), o.Problems())
+	}
+	if got := funcAt(o, 0x2200); got != "" || len(o.Problems()) != 1 {
+		t.Errorf("got %q, problems %v, want one", got, o.Problems())
+	}
+}
+
+func TestDebugdataDamage(t *testing.T) {
+	good := packedSymbols(t)
+	hugeDictionary := append([]byte(nil), good...)
+	// The block header [.xz 1.2.1, 3.1] ends in: LZMA2, 1 byte of properties,
+	// which is the dictionary size, padding, CRC.
+	header := hugeDictionary[12 : 12+(int(hugeDictionary[12])+1)*4]
+	filter := bytes.Index(header, []byte{0x21, 1})
+	if filter < 0 {
+		t.Fatalf("got block header % x, want LZMA2", header)
+	}
+	header[filter+2] = 39 // 3 GiB
+	binary.LittleEndian.PutUint32(header[len(header)-4:], crc32.ChecksumIEEE(header[:len(header)-4]))
+	for _, tt := range []struct {
+		name   string
+		packed []byte
+	}{
+		{"empty", nil},
+		{"no xz", []byte("\x7fELF and more")},
+		{"cut off", good[:len(good)/2]},
+		{"changed", append(append([]byte(nil), good[:100]...), make([]byte, len(good)-100)...)},
+		{"huge dictionary", hugeDictionary},
+	} {
+		e := program(binary.LittleEndian)
+		e.Sections = append(e.Sections, testkit.ELFSection{Name: debugdataSection, Type: elfx.SectProgbits, Data: tt.packed})
+		o := New(parse(t, e.File()))
+		if got := funcAt(o, 0x2000); got != "" {
+			t.Errorf("%s: got %q, want none", tt.name, got)
+		}
+		if errs := o.Problems(); len(errs) != 1 || !strings.Contains(errs[0].Error(), debugdataSection) {
+			t.Errorf("%s: got problems %v, want one of %s", tt.name, errs, debugdataSection)
+		}
+	}
+}
+
+func TestUnpackLimit(t *testing.T) {
+	packed := packedSymbols(t)
+	data, err := unpackXZ(packed, maxDebugdata)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := unpackXZ(packed, int64(len(data))); err != nil || len(got) != len(data) {
+		t.Errorf("at the limit: got %d bytes, %v, want %d", len(got), err, len(data))
+	}
+	if got, err := unpackXZ(packed, int64(len(data))-1); err == nil || got != nil {
+		t.Errorf("over the limit: got %d bytes, want an error", len(got))
+	}
+}

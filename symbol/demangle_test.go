@@ -1,0 +1,80 @@
+package symbol
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDemangle(t *testing.T) {
+	for _, tt := range []struct{ name, want string }{
+		{"main", "main"},
+		{"", ""},
+		{"_Z", "_Z"},
+		{"_Znope", "_Znope"},
+		{"_start", "_start"},
+		{"_ZN5outer5driveERKSt6vectorIiSaIiEE", "outer::drive(std::vector<int, std::allocator<int> > const&)"},
+		{"_ZN9__gnu_cxx27__verbose_terminate_handlerEv.cold", "__gnu_cxx::__verbose_terminate_handler() [clone .cold]"},
+		{"_Znam@plt", "operator new[](unsigned long)@plt"},
+		{"strlen@plt", "strlen@plt"},
+		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
+		{"_RNvCs15kBYyAo9fc_7mycrate7example", "mycrate::example"},
+		{"_RNvNtCs1234_7mycrate3foo3bar@plt", "mycrate::foo::bar@plt"},
+		{"runtime.(*mcache).refill", "runtime.(*mcache).refill"},
+		{"_ZNSt6vectorIiSaIiEE12emplace_backIJiEEERiDpOT_", "int& std::vector<int, std::allocator<int> >::emplace_back<int>(int&&)"},
+		// "sp" within identifiers is no pack expansion, however often it stands there.
+		{"_ZN12v8_inspector8response8dispatch5spaceERNS0_7displayES2_A16_NS0_4spanE",
+			"v8_inspector::response::dispatch::space(v8_inspector::response::display&, v8_inspector::response::display, v8_inspector::response::span [16])"},
+	} {
+		if got := Demangle(tt.name); got != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestDemangleBounded has names that took the demangler minutes, or all memory.
+func TestDemangleBounded(t *testing.T) {
+	rep := strings.Repeat
+	doubled := "_Z1fPi"
+	for _, sub := range []string{"S_", "S0_", "S1_", "S2_", "S3_", "S4_", "S5_", "S6_", "S7_", "S8_", "S9_", "SA_", "SB_", "SC_", "SD_", "SE_", "SF_", "SG_"} {
+		doubled += "Fv" + sub + sub + "E"
+	}
+	for _, tt := range []struct{ name, mangled, prefix string }{
+		{"nested packs", "_Z1fIJ" + rep("i", 10) + "EEv" + rep("Dp1aIT_", 10) + rep("E", 10), "f<int, int,"},
+		{"a large pack", "_Z1fIJ" + rep("i", 4000) + "EEvDpT_", "f<int, int,"},
+		{"many expansions", "_Z1fIJ" + rep("i", 2000) + "EEv" + rep("DpT_", 400), "f<int, int,"},
+		{"expansions hidden as identifiers", "_Z1fIJ" + rep("i", 100) + "E" + rep("Li8EDp1aIT_", 8) + rep("E", 8) + "Evv", "_Z1f"},
+		{"expansions in the name", "_Z1fIJ" + rep("i", 100) + "EIDp1aIT_Dp1bIT_Dp1cIT_EEEEEvv", "_Z1f"},
+		{"doubling", doubled, "f(int*, void (int*, int*),"},
+		{"depth", "_Z1f" + rep("P", 4000) + "i", "f(int****"},
+		{"depth of Rust", "_RINvC1a1b" + rep("T", 2000) + rep("E", 2000) + "E", "a::b::<((("},
+		{"length", "_Z" + rep("9", 5000), "_Z999"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			start := time.Now()
+			got := Demangle(tt.mangled)
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("took %v", took)
+			}
+			if len(got) > 1<<maxDemangledLog2 && got != tt.mangled {
+				t.Errorf("got %d bytes, want at most %d", len(got), 1<<maxDemangledLog2)
+			}
+			if !strings.HasPrefix(got, tt.prefix) {
+				t.Errorf("got %.60s..., want %s...", got, tt.prefix)
+			}
+		})
+	}
+}
+
+func TestMaskIdentifiers(t *testing.T) {
+	masked, m := maskIdentifiers("_ZN4DspsIiEEDpOT_spS1D_A12_3spD.sp")
+	if want := "_ZN4\x01\x02p\x02IiEEDpOT_spS1D_A12_3\x02p\x01.sp"; masked != want {
+		t.Errorf("got  %q, want %q", masked, want)
+	}
+	if got := unmask.Replace(masked); got != "_ZN4DspsIiEEDpOT_spS1D_A12_3spD.sp" {
+		t.Errorf("unmasked: got %q", got)
+	}
+	if m.expansions != 2 || m.first != 12 {
+		t.Errorf("got %+v, want 2 expansions, the first at 12", m)
+	}
+}
