@@ -81,6 +81,7 @@ type visit struct {
 	fpRegs  [][]byte // by tracee: NT_FPREGSET
 	pacMask uint64
 	sps     []uint64
+	room    []byte // for stacks
 	stacks  []copied
 }
 
@@ -171,8 +172,21 @@ func (v *visit) readThreads() error {
 	for _, tid := range tids {
 		v.readThread(tid)
 	}
+	v.room = make([]byte, min(len(tids)*usualStack, maxRoom))
+	for i := 0; i < len(v.room); i += headSize {
+		v.room[i] = 1 // so that the page exists when the process is stopped
+	}
 	return nil
 }
+
+const (
+	// usualStack is how much room is made for each stack beforehand, in bytes.
+	// Making it while the process is stopped takes as long as the copying.
+	usualStack = 16 << 10
+
+	// maxRoom bounds that room, in bytes.
+	maxRoom = 64 << 20
+)
 
 func (v *visit) readThread(tid int) {
 	dir := "task/" + strconv.Itoa(tid)

@@ -80,11 +80,14 @@ func peek(tid int) (change, error) {
 	return waitThread(tid, unix.WSTOPPED|unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL)
 }
 
-// reap takes a tracee that has ended out of the process table. Its process
+// reap takes a tracee out of the process table if it has ended. Its process
 // waits for that if another of its threads calls execve. Any thread of the
-// tracer's process may do it.
+// tracer's process may do it. A wait for the end of a tracee takes its stops
+// as well, so it is made only when the end is certain.
 func reap(tid int) {
-	_, _ = waitThread(tid, unix.WEXITED|unix.WNOHANG|unix.WALL)
+	if what, err := peek(tid); err == nil && what.ended {
+		_, _ = waitThread(tid, unix.WEXITED|unix.WNOHANG|unix.WALL)
+	}
 }
 
 // Offsets in the siginfo_t that waitid fills, and its si_code [linux

@@ -21,10 +21,7 @@ func (v *visit) stop(opts AttachOptions) error {
 
 func (v *visit) hold(opts AttachOptions) error {
 	v.clock = time.Now()
-	t := &tracer{
-		dir: v.dir, known: make(map[int]bool, len(v.threads)), listed: make(map[int]bool, len(v.threads)),
-		deadline: v.clock.Add(opts.MaxStop),
-	}
+	t := &tracer{dir: v.dir, known: make(map[int]bool, len(v.threads)), listed: make(map[int]bool, len(v.threads))}
 	defer t.reaper()()
 	if _, err := t.seizeNew(); err != nil {
 		return err
@@ -32,11 +29,12 @@ func (v *visit) hold(opts AttachOptions) error {
 	v.phase(PhaseSeize, false)
 
 	v.snap.Time = v.clock
-	t.deadline = v.clock.Add(opts.MaxStop)
+	deadline := v.clock.Add(opts.MaxStop)
+	t.deadline = v.clock.Add(opts.MaxStop / 2) // the other half is for copying
 	err := t.stopAll()
 	v.phase(PhaseStop, true)
 	if err == nil {
-		err = v.copyAll(t, opts)
+		err = v.copyAll(t.tracees, opts.StackBudget, deadline)
 	}
 	t.release()
 	v.phase(PhaseRelease, true)
@@ -54,16 +52,16 @@ func (v *visit) hold(opts AttachOptions) error {
 }
 
 // copyAll copies registers and stacks while the process stands still.
-func (v *visit) copyAll(t *tracer, opts AttachOptions) error {
+func (v *visit) copyAll(tracees []tracee, budget uint64, deadline time.Time) error {
 	// One byte tells whether the address space is still the one prepared for.
 	if n, err := v.mem.ReadMem(make([]byte, 1), v.maps[0].Lo); n == 0 {
 		if fault := (*memreader.FaultError)(nil); errors.As(err, &fault) && fault.Why == memreader.Gone {
 			return errExecuted
 		}
 	}
-	v.copyRegisters(t.tracees)
+	v.copyRegisters(tracees)
 	v.phase(PhaseRegisters, true)
-	err := v.copyStacks(opts.StackBudget, t.deadline)
+	err := v.copyStacks(budget, deadline)
 	v.phase(PhaseStacks, true)
 	return err
 }
@@ -169,7 +167,7 @@ func (v *visit) copyStacks(budget uint64, deadline time.Time) error {
 
 // copySpans copies spans until the deadline.
 func (v *visit) copySpans(spans []span, deadline time.Time) {
-	list := copies(spans)
+	list := v.copies(spans)
 	done := v.copyUntil(list, deadline)
 	for i, s := range spans {
 		c := copied{span: s, err: errLate}
@@ -181,18 +179,21 @@ func (v *visit) copySpans(spans []span, deadline time.Time) {
 	}
 }
 
-// copies makes room for spans.
-func copies(spans []span) []memreader.Copy {
+// copies makes copies of spans to be made: in the room that was prepared, or
+// else in new one.
+func (v *visit) copies(spans []span) []memreader.Copy {
 	size := uint64(0)
 	for _, s := range spans {
 		size += s.hi - s.lo
 	}
-	room := make([]byte, size)
+	if size > uint64(len(v.room)) {
+		v.room = make([]byte, size)
+	}
 	list := make([]memreader.Copy, len(spans))
 	for i, s := range spans {
 		n := s.hi - s.lo
-		list[i] = memreader.Copy{Addr: s.lo, Data: room[:n:n]}
-		room = room[n:]
+		list[i] = memreader.Copy{Addr: s.lo, Data: v.room[:n:n]}
+		v.room = v.room[n:]
 	}
 	return list
 }

@@ -117,8 +117,12 @@ const (
 // fixed distance from the interrupted SP [linux
 // include/uapi/asm-generic/ucontext.h].
 func interruptedSP(a *arch.Arch, sp uint64, stack []byte) (uint64, bool) {
-	order := byteOrder(a)
-	word := func(off int) uint64 { return order.Uint64(stack[off:]) }
+	word := func(off int) uint64 { // a fifth of the time of a binary.ByteOrder
+		if a.BigEndian {
+			return binary.BigEndian.Uint64(stack[off:])
+		}
+		return binary.LittleEndian.Uint64(stack[off:])
+	}
 	const ssSize = 16
 	stack = stack[:min(len(stack), maxAltScan)]
 	for off := int(-sp & 7); off+a.AltStackToSP+8 <= len(stack); off += 8 {

@@ -18,7 +18,7 @@ type tracer struct {
 	tracees  []tracee
 	known    map[int]bool
 	listed   map[int]bool // the threads when they were listed last
-	deadline time.Time
+	deadline time.Time // for stopping
 	ended    int
 
 	mu     sync.Mutex
