@@ -41,10 +41,10 @@ func connect(t *testing.T, server *Server) *tester {
 	done := make(chan error, 1)
 	go func() {
 		done <- server.Serve(context.Background(), adapter, adapter)
-		adapter.Close()
+		shut(adapter)
 	}()
 	t.Cleanup(func() {
-		client.Close()
+		shut(client)
 		select {
 		case err := <-done:
 			if err != nil && !errors.Is(err, ErrIdle) && !errors.Is(err, io.ErrClosedPipe) {
@@ -66,7 +66,7 @@ func (c *tester) do(command string, args, body any) {
 }
 
 // refused sends a request that must not succeed.
-func (c *tester) refused(command string, args any, id int) *daptest.Refusal {
+func (c *tester) refused(command string, args any, id int) daptest.Refusal {
 	c.Helper()
 	err := c.Do(command, args, nil)
 	refusal := (*daptest.Refusal)(nil)
@@ -76,7 +76,7 @@ func (c *tester) refused(command string, args any, id int) *daptest.Refusal {
 	if refusal.ID != id {
 		c.Errorf("%s: got error %d (%s), want %d", command, refusal.ID, refusal.Message, id)
 	}
-	return refusal
+	return *refusal
 }
 
 func (c *tester) event(name string, body any) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	godap "github.com/google/go-dap"
 )
@@ -85,6 +86,13 @@ func (s *session) take(ctx context.Context, p Process) error {
 	case err != nil:
 		return newError(idOpen, "%v", err)
 	}
+	if live := t.Image().Live; live != nil {
+		if s.started != 0 && live.Started != s.started {
+			t.Close()
+			return newError(idOpen, "process %d has ended; its id is another process's now", p.PID)
+		}
+		s.started = live.Started
+	}
 	s.drop()
 	s.process, s.snap = p, newSnapshot(t, s.base)
 	return nil
@@ -119,6 +127,9 @@ func (s *session) announce() {
 	case s.process.PID != 0:
 		body.Description = "Snapshot"
 		body.Text = fmt.Sprintf("a snapshot of process %d, which goes on running", s.process.PID)
+		if live := snap.target.Image().Live; live != nil {
+			body.Text += fmt.Sprintf("; it stood still for %v", live.StoppedFor.Round(time.Microsecond))
+		}
 	case snap.target.Image().Signal != nil:
 		info := snap.exception(snap.target.Image().Signal)
 		body.Reason, body.Description, body.Text = "exception", info.Description, info.Details.Message

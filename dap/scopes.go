@@ -113,6 +113,7 @@ func (s *snapshot) caller(st *stack, i int) string {
 		return fmt.Sprintf("%v: the convention of a frame pointer", m)
 	case unwind.Entry:
 		return fmt.Sprintf("%v: the convention at the first instruction of a function", m)
+	case unwind.Registers:
 	}
 	return m.String()
 }

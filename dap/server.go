@@ -57,7 +57,7 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 	defer sessions.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { l.Close() })()
+	defer context.AfterFunc(ctx, func() { shut(l) })()
 
 	places := make(chan struct{}, maxSessions)
 	for {
@@ -71,18 +71,21 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 		select {
 		case places <- struct{}{}:
 		default:
-			conn.Close()
+			shut(conn)
 			continue
 		}
 		sessions.Go(func() {
 			defer func() { <-places }()
-			defer conn.Close()
-			defer context.AfterFunc(ctx, func() { conn.Close() })()
+			defer shut(conn)
+			defer context.AfterFunc(ctx, func() { shut(conn) })()
 			// What is wrong with one client is of no concern to the others.
 			_ = s.Serve(ctx, conn, impatient{conn})
 		})
 	}
 }
+
+// shut closes what has nothing to lose by it.
+func shut(c io.Closer) { c.Close() }
 
 // impatient gives up writing to a client that does not read.
 type impatient struct{ net.Conn }

@@ -25,14 +25,18 @@ type session struct {
 	greeted bool    // initialize was answered
 	config  *config // of launch or attach; nil before
 	process Process
-	snap    *snapshot // nil before, and while a live process runs
-	base    int       // the first handle that no earlier snapshot used
-	threads []godap.Thread
+	snap    *snapshot      // nil before, and while a live process runs
+	base    int            // the first handle that no earlier snapshot used
+	threads []godap.Thread // of the last snapshot, while a live process runs
+	started uint64         // when the live process began: ids are used again
 
 	background sync.WaitGroup
 	after      []func() // to do when the response is sent
 	over       bool     // the client has disconnected
 }
+
+// disconnectAfter is how long disconnect lets the requests before it take.
+const disconnectAfter = time.Second
 
 func newSession(server *Server, w io.Writer) *session {
 	return &session{sender: sender{w: w}, server: server, queue: newQueue(), base: 1}
@@ -88,8 +92,10 @@ func (s *session) read(r *bufio.Reader, idle *idleTimer) error {
 		}
 		var req request
 		if err := json.Unmarshal(content, &req); err != nil {
-			s.refuseMessage(content, err)
-			continue
+			if req, err = undecoded(content, err); err != nil {
+				s.output("important", "a message is not understood: %v", err)
+				continue
+			}
 		}
 		if req.Type != "request" {
 			continue // nothing was asked of the client that it could answer
@@ -99,7 +105,8 @@ func (s *session) read(r *bufio.Reader, idle *idleTimer) error {
 			s.cancel(&req)
 			continue
 		case "disconnect":
-			s.queue.cancelAll()
+			timer := time.AfterFunc(disconnectAfter, s.queue.cancelAll)
+			defer timer.Stop()
 		}
 		if !s.queue.put(&req) {
 			s.respond(&req, nil, newError(idBusy, "%d requests are waiting; this one is not accepted", maxWaiting))
@@ -107,9 +114,9 @@ func (s *session) read(r *bufio.Reader, idle *idleTimer) error {
 	}
 }
 
-// refuseMessage answers a message that cannot be decoded, if it can be told
-// that it is a request.
-func (s *session) refuseMessage(content []byte, err error) {
+// undecoded returns a message that cannot be decoded as a request to refuse, if
+// it can be told that it is one.
+func undecoded(content []byte, err error) (request, error) {
 	var head struct {
 		Seq     any
 		Command any
@@ -118,12 +125,11 @@ func (s *session) refuseMessage(content []byte, err error) {
 	seq, isNumber := head.Seq.(float64)
 	command, isText := head.Command.(string)
 	if !isNumber || !isText {
-		s.output("important", "a message is not understood: %v", err)
-		return
+		return request{}, err
 	}
-	req := &request{}
-	req.Seq, req.Command = int(seq), command
-	s.respond(req, nil, newError(idArguments, "%s: %v", command, err))
+	req := request{refusal: newError(idArguments, "%s: %v", command, err)}
+	req.Seq, req.Type, req.Command = int(seq), "request", command
+	return req, nil
 }
 
 func (s *session) cancel(req *request) {
@@ -143,7 +149,7 @@ func (s *session) cancel(req *request) {
 func (s *session) answer(ctx context.Context, req *request) {
 	defer s.queue.done()
 	var body any
-	err := cancelledOr(ctx, nil)
+	err := cancelledOr(ctx, req.refusal)
 	if err == nil || req.Command == "disconnect" {
 		h, ok := handlers[req.Command]
 		switch {

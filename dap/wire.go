@@ -40,7 +40,7 @@ func readMessage(r *bufio.Reader) ([]byte, error) {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull) || n == maxHeaderLines:
 			return nil, errors.New("the header of a message does not end; is this the Debug Adapter Protocol?")
-		case err == io.EOF && len(line) > 0:
+		case errors.Is(err, io.EOF) && len(line) > 0:
 			return nil, io.ErrUnexpectedEOF
 		case err != nil:
 			return nil, err
@@ -74,6 +74,8 @@ func readMessage(r *bufio.Reader) ([]byte, error) {
 type request struct {
 	godap.Request
 	Arguments json.RawMessage `json:"arguments"`
+
+	refusal error // if the request cannot be understood
 }
 
 type response struct {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -66,10 +65,13 @@ func (c *dapCommand) run(cmd *cobra.Command, _ []string) error {
 
 // openForDAP opens what a launch configuration names.
 func openForDAP(ctx context.Context, p dap.Process, progress func(done, total int64)) (*target.Target, error) {
-	if p.Core == "" {
-		return nil, errors.New("this build of sfcore opens core files only")
+	var img *core.Image
+	var err error
+	if p.Core != "" {
+		img, err = core.Open(ctx, p.Core, core.Options{Progress: progress})
+	} else {
+		withoutJobControl(func() { img, err = core.Attach(ctx, p.PID, core.AttachOptions{}) })
 	}
-	img, err := core.Open(ctx, p.Core, core.Options{Progress: progress})
 	if err != nil {
 		return nil, err
 	}
