@@ -50,6 +50,9 @@ func (m *Mapping) startAt(addr uint64) {
 // headers, which know permissions. Both are disjoint. A part that only files
 // has may hold code, for all that is known.
 func join(loads, files []Mapping) []Mapping {
+	if len(files) == 0 { // as in cores with so many mappings that NT_FILE has no room for them
+		return loads
+	}
 	out := make([]Mapping, 0, max(len(loads), len(files)))
 	none := Mapping{Lo: ^uint64(0), Hi: ^uint64(0)}
 	for len(loads) > 0 || len(files) > 0 {
