@@ -42,7 +42,9 @@ func disjoint(ms []Mapping) []Mapping {
 
 // startAt cuts off what is below addr, which is not below m.Lo.
 func (m *Mapping) startAt(addr uint64) {
-	m.Off += addr - m.Lo
+	if m.Path != "" {
+		m.Off += addr - m.Lo
+	}
 	m.Lo = addr
 }
 
