@@ -35,7 +35,8 @@ func TestDebugdata(t *testing.T) {
 // TestDebugdataIsLazy must not unpack what .dynsym can answer.
 func TestDebugdataIsLazy(t *testing.T) {
 	dyn, strs := testkit.ELFSymbols(binary.LittleEndian, []testkit.ELFSymbol{
-		{Name: "f", Info: global | function, Shndx: 2, Value: 0x2100, Size: 0x10}}, nil)
+		{Name: "f", Info: global | function, Shndx: 2, Value: 0x2100, Size: 0x10},
+	}, nil)
 	e := program(binary.LittleEndian)
 	e.Sections = append(e.Sections,
 		testkit.ELFSection{Name: ".dynsym", Type: elfx.SectDynsym, Flags: alloc, Addr: 0x5000, Data: dyn, Link: ".dynstr", Entry: 24},

@@ -23,8 +23,10 @@ func TestDemangle(t *testing.T) {
 		{"runtime.(*mcache).refill", "runtime.(*mcache).refill"},
 		{"_ZNSt6vectorIiSaIiEE12emplace_backIJiEEERiDpOT_", "int& std::vector<int, std::allocator<int> >::emplace_back<int>(int&&)"},
 		// "sp" within identifiers is no pack expansion, however often it stands there.
-		{"_ZN12v8_inspector8response8dispatch5spaceERNS0_7displayES2_A16_NS0_4spanE",
-			"v8_inspector::response::dispatch::space(v8_inspector::response::display&, v8_inspector::response::display, v8_inspector::response::span [16])"},
+		{
+			"_ZN12v8_inspector8response8dispatch5spaceERNS0_7displayES2_A16_NS0_4spanE",
+			"v8_inspector::response::dispatch::space(v8_inspector::response::display&, v8_inspector::response::display, v8_inspector::response::span [16])",
+		},
 	} {
 		if got := Demangle(tt.name); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)

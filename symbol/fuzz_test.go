@@ -26,7 +26,8 @@ func FuzzLookup(f *testing.F) {
 			text("outer", local|function, 0x2100, 0x100), text("inner", global|function, 0x2140, 0x80), text("label", global|notype, 0x2150, 0),
 			text("alias", weak|function, 0x2100, 0x100), text("_etext", global|notype, 0x3000, 0))
 		e.Sections = append(e.Sections, testkit.ELFSection{
-			Name: ".gopclntab", Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: goTableBytes(order, goMagic120, goTextAt)})
+			Name: ".gopclntab", Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: goTableBytes(order, goMagic120, goTextAt),
+		})
 		f.Add(e.File(), uint16(0x80))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, skew uint16) {

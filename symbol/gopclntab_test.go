@@ -67,7 +67,8 @@ func TestGoTable(t *testing.T) {
 			t.Run(name+"/"+orderName, func(t *testing.T) {
 				e := program(order)
 				e.Sections = append(e.Sections, testkit.ELFSection{
-					Name: ".gopclntab", Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: goTableBytes(order, magic, goTextAt)})
+					Name: ".gopclntab", Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: goTableBytes(order, magic, goTextAt),
+				})
 				o := New(parse(t, e.File()))
 				for _, tt := range []struct {
 					addr uint64
@@ -109,8 +110,10 @@ func TestGoText(t *testing.T) {
 	full := append([]byte(nil), module...)
 	order.PutUint64(full[22*8:], goTextAt)
 	relocate := func(addr uint64) testkit.ELFSection {
-		return testkit.ELFSection{Name: ".rela.dyn", Type: elfx.SectRela, Flags: alloc, Addr: 0x9000,
-			Data: testkit.New(order).D64(0x1, 8, 0x77, addr, 8, goTextAt).Done()}
+		return testkit.ELFSection{
+			Name: ".rela.dyn", Type: elfx.SectRela, Flags: alloc, Addr: 0x9000,
+			Data: testkit.New(order).D64(0x1, 8, 0x77, addr, 8, goTextAt).Done(),
+		}
 	}
 	goModule := func(data []byte) testkit.ELFSection {
 		return testkit.ELFSection{Name: ".go.module", Type: elfx.SectProgbits, Flags: alloc, Addr: 0x8000, Data: data}
@@ -130,7 +133,8 @@ func TestGoText(t *testing.T) {
 	} {
 		e := program(order)
 		e.Sections = append(append(e.Sections, testkit.ELFSection{
-			Name: tt.section, Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: goTableBytes(order, goMagic120, tt.header)}), tt.more...)
+			Name: tt.section, Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: goTableBytes(order, goMagic120, tt.header),
+		}), tt.more...)
 		if got := funcAt(New(parse(t, e.File())), 0x2041); got != "main.g" {
 			t.Errorf("%s: got %q, want main.g", tt.name, got)
 		}
@@ -142,7 +146,8 @@ func TestGoText(t *testing.T) {
 func TestGoTableBesideSymtab(t *testing.T) {
 	e := program(binary.LittleEndian, text("main.f[go.shape.int]", local|function, 0x2000, 0x40), text("c_function", global|function, 0x2048, 0x10))
 	e.Sections = append(e.Sections, testkit.ELFSection{
-		Name: ".gopclntab", Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: goTableBytes(binary.LittleEndian, goMagic120, goTextAt)})
+		Name: ".gopclntab", Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: goTableBytes(binary.LittleEndian, goMagic120, goTextAt),
+	})
 	o := New(parse(t, e.File()))
 	for _, want := range []Location{
 		{Func: "main.f[go.shape.int]", Offset: 1, From: FromSymtab, File: "main.go", Line: 10},
@@ -181,7 +186,8 @@ func TestGoTableDamage(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e := program(order)
 			e.Sections = append(e.Sections, testkit.ELFSection{
-				Name: ".gopclntab", Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: tt.change(goTableBytes(order, goMagic120, goTextAt))})
+				Name: ".gopclntab", Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: tt.change(goTableBytes(order, goMagic120, goTextAt)),
+			})
 			o := New(parse(t, e.File()))
 			if got := funcAt(o, 0x2041); got != "" {
 				t.Errorf("got %q, want none", got)
@@ -224,6 +230,9 @@ func TestOwnGoTable(t *testing.T) {
 	lines := 0
 	for i := range oracle.Funcs {
 		want := &oracle.Funcs[i]
+		if want.Entry == want.End { // an alias in C code
+			continue
+		}
 		for _, addr := range []uint64{want.Entry, (want.Entry + want.End) / 2, want.End - 1} {
 			f, ok := g.find(addr)
 			if !ok || f.entry != want.Entry || f.end != want.End || g.name(&f) != want.Name {

@@ -60,34 +60,76 @@ func TestLookup(t *testing.T) {
 		syms []sym
 		want want
 	}{
-		{"a sized symbol ends", []sym{text("f", global|function, 0x2100, 0x10)},
-			want{0x20ff: "", 0x2100: "f", 0x210f: "f", 0x2110: "", 0x2111: ""}},
-		{"an unsized symbol reaches the next one", []sym{text("f", global|function, 0x2100, 0), text("g", global|function, 0x2200, 0x10)},
-			want{0x20ff: "", 0x2100: "f", 0x21ff: "f", 0x2200: "g", 0x2210: ""}},
-		{"and the end of its section", []sym{{Name: "_init", Info: global | function, Section: ".init", Value: 0x1000}, text("f", local|notype, 0x2000, 0)},
-			want{0x1000: "_init", 0x10ff: "_init", 0x1100: "", 0x1fff: "", 0x2000: "f", 0x2fff: "f", 0x3000: ""}},
-		{"not past data", []sym{{Name: "d", Info: global | object, Section: ".data", Value: 0x4000, Size: 0x100}, {Name: "e", Info: global | notype, Section: ".data", Value: 0x4000}},
-			want{0x2000: "", 0x4000: "", 0x4080: ""}},
-		{"the innermost one", []sym{text("outer", global|function, 0x2100, 0x100), text("inner", local|function, 0x2140, 0x10)},
-			want{0x2100: "outer", 0x213f: "outer", 0x2140: "inner", 0x214f: "inner", 0x2150: "outer", 0x2200: ""}},
-		{"overlapping ones", []sym{text("a", global|function, 0x2100, 0x40), text("b", global|function, 0x2120, 0x40)},
-			want{0x211f: "a", 0x2120: "b", 0x213f: "b", 0x215f: "b", 0x2160: ""}},
-		{"a label within a function", []sym{text("f", global|function, 0x2100, 0x40), text("label", local|notype, 0x2120, 0)},
-			want{0x2120: "f", 0x213f: "f", 0x2140: "label"}},
-		{"a label at its start", []sym{text("zlabel", global|notype, 0x2100, 0), text("f", local|function, 0x2100, 0x40)},
-			want{0x2100: "f", 0x213f: "f", 0x2140: ""}},
-		{"shared start, other end", []sym{text("long", local|function, 0x2100, 0x40), text("short", global|function, 0x2100, 0x10)},
-			want{0x2100: "short", 0x2110: "long", 0x2140: ""}},
-		{"alias: visible, then gdb's", []sym{text("gsignal", weak|function, 0x2100, 0x10), text("raise", global|function, 0x2100, 0x10), text("zraise", local|function, 0x2100, 0x10)},
-			want{0x2100: "raise"}},
-		{"alias: weak is as good", []sym{text("__libc_calloc", global|function, 0x2100, 0x10), text("calloc", weak|function, 0x2100, 0x10)},
-			want{0x2100: "calloc"}},
-		{"alias: the prefix loses", []sym{text("glob64@@V1", global|function, 0x2100, 0x10), text("glob@@V2", global|function, 0x2100, 0x10)},
-			want{0x2100: "glob64"}},
-		{"alias: functions first", []sym{text("z", global|notype, 0x2100, 0x10), text("f", local|function, 0x2100, 0x10)},
-			want{0x2100: "f"}},
-		{"versions", []sym{text("f@@GLIBC_2.34", global|function, 0x2100, 0x10), text("g@V1", global|function, 0x2110, 0x10), text("@h", global|function, 0x2120, 0x10)},
-			want{0x2100: "f", 0x2110: "g", 0x2120: "@h"}},
+		{
+			"a sized symbol ends",
+			[]sym{text("f", global|function, 0x2100, 0x10)},
+			want{0x20ff: "", 0x2100: "f", 0x210f: "f", 0x2110: "", 0x2111: ""},
+		},
+		{
+			"an unsized symbol reaches the next one",
+			[]sym{text("f", global|function, 0x2100, 0), text("g", global|function, 0x2200, 0x10)},
+			want{0x20ff: "", 0x2100: "f", 0x21ff: "f", 0x2200: "g", 0x2210: ""},
+		},
+		{
+			"and the end of its section",
+			[]sym{{Name: "_init", Info: global | function, Section: ".init", Value: 0x1000}, text("f", local|notype, 0x2000, 0)},
+			want{0x1000: "_init", 0x10ff: "_init", 0x1100: "", 0x1fff: "", 0x2000: "f", 0x2fff: "f", 0x3000: ""},
+		},
+		{
+			"not past data",
+			[]sym{{Name: "d", Info: global | object, Section: ".data", Value: 0x4000, Size: 0x100}, {Name: "e", Info: global | notype, Section: ".data", Value: 0x4000}},
+			want{0x2000: "", 0x4000: "", 0x4080: ""},
+		},
+		{
+			"the innermost one",
+			[]sym{text("outer", global|function, 0x2100, 0x100), text("inner", local|function, 0x2140, 0x10)},
+			want{0x2100: "outer", 0x213f: "outer", 0x2140: "inner", 0x214f: "inner", 0x2150: "outer", 0x2200: ""},
+		},
+		{
+			"overlapping ones",
+			[]sym{text("a", global|function, 0x2100, 0x40), text("b", global|function, 0x2120, 0x40)},
+			want{0x211f: "a", 0x2120: "b", 0x213f: "b", 0x215f: "b", 0x2160: ""},
+		},
+		{
+			"a label within a function",
+			[]sym{text("f", global|function, 0x2100, 0x40), text("label", local|notype, 0x2120, 0)},
+			want{0x2120: "f", 0x213f: "f", 0x2140: "label"},
+		},
+		{
+			"a label at its start",
+			[]sym{text("zlabel", global|notype, 0x2100, 0), text("f", local|function, 0x2100, 0x40)},
+			want{0x2100: "f", 0x213f: "f", 0x2140: ""},
+		},
+		{
+			"shared start, other end",
+			[]sym{text("long", local|function, 0x2100, 0x40), text("short", global|function, 0x2100, 0x10)},
+			want{0x2100: "short", 0x2110: "long", 0x2140: ""},
+		},
+		{
+			"alias: visible, then gdb's",
+			[]sym{text("gsignal", weak|function, 0x2100, 0x10), text("raise", global|function, 0x2100, 0x10), text("zraise", local|function, 0x2100, 0x10)},
+			want{0x2100: "raise"},
+		},
+		{
+			"alias: weak is as good",
+			[]sym{text("__libc_calloc", global|function, 0x2100, 0x10), text("calloc", weak|function, 0x2100, 0x10)},
+			want{0x2100: "calloc"},
+		},
+		{
+			"alias: the prefix loses",
+			[]sym{text("glob64@@V1", global|function, 0x2100, 0x10), text("glob@@V2", global|function, 0x2100, 0x10)},
+			want{0x2100: "glob64"},
+		},
+		{
+			"alias: functions first",
+			[]sym{text("z", global|notype, 0x2100, 0x10), text("f", local|function, 0x2100, 0x10)},
+			want{0x2100: "f"},
+		},
+		{
+			"versions",
+			[]sym{text("f@@GLIBC_2.34", global|function, 0x2100, 0x10), text("g@V1", global|function, 0x2110, 0x10), text("@h", global|function, 0x2120, 0x10)},
+			want{0x2100: "f", 0x2110: "g", 0x2120: "@h"},
+		},
 		{"kinds", []sym{
 			text("i", global|ifunc, 0x2100, 0x10), text("u", unique|function, 0x2110, 0x10), text("n", global|notype, 0x2120, 0x10),
 			text("o", global|object, 0x2130, 0x10), text("s", local|section, 0x2140, 0x10), text("tls", global|6, 0x2150, 0x10),
@@ -103,12 +145,21 @@ func TestLookup(t *testing.T) {
 			{Name: "common", Info: global | function, Shndx: 0xfff2, Value: 0x2100, Size: 0x10},
 			{Name: "other section", Info: global | function, Section: ".fini", Value: 0x2100, Size: 0x10},
 		}, want{0x2100: ""}},
-		{"section index elsewhere", []sym{{Name: "f", Info: global | function, Shndx: elfx.ShnXindex, Value: 0x2100, Size: 0x10}},
-			want{0x2100: "f"}},
-		{"the end of .text is not the start of .fini", []sym{text("_etext", global|notype, 0x3000, 0), {Name: "_fini", Info: local | function, Section: ".fini", Value: 0x3010}},
-			want{0x2fff: "", 0x3000: "", 0x3010: "_fini", 0x30ff: "_fini", 0x3100: ""}},
-		{"sizes out of the section", []sym{text("f", global|function, 0x2f00, 1<<63), text("g", global|function, 0x2f80, ^uint64(0))},
-			want{0x2f00: "f", 0x2fff: "g", 0x3000: "", 0x4000: ""}},
+		{
+			"section index elsewhere",
+			[]sym{{Name: "f", Info: global | function, Shndx: elfx.ShnXindex, Value: 0x2100, Size: 0x10}},
+			want{0x2100: "f"},
+		},
+		{
+			"the end of .text is not the start of .fini",
+			[]sym{text("_etext", global|notype, 0x3000, 0), {Name: "_fini", Info: local | function, Section: ".fini", Value: 0x3010}},
+			want{0x2fff: "", 0x3000: "", 0x3010: "_fini", 0x30ff: "_fini", 0x3100: ""},
+		},
+		{
+			"sizes out of the section",
+			[]sym{text("f", global|function, 0x2f00, 1<<63), text("g", global|function, 0x2f80, ^uint64(0))},
+			want{0x2f00: "f", 0x2fff: "g", 0x3000: "", 0x4000: ""},
+		},
 	} {
 		for order, byteOrder := range orders {
 			t.Run(tt.name+"/"+order, func(t *testing.T) {

@@ -21,8 +21,12 @@ func dynamicELF(order binary.ByteOrder, machine uint16, bias uint64, hashTag uin
 	table = append(table, make([]byte, 10*SymSize)...)
 	dynamic := testkit.New(order)
 	for _, d := range [][2]uint64{
-		{DynSymtab, base + dynsymAddr + bias}, {DynStrtab, base + dynstrAddr + bias}, {DynStrsz, uint64(len(strs))},
-		{hashTag, base + hashAddr + bias}, {dynNull, 0}, {DynHash, 1},
+		{DynSymtab, base + dynsymAddr + bias},
+		{DynStrtab, base + dynstrAddr + bias},
+		{DynStrsz, uint64(len(strs))},
+		{hashTag, base + hashAddr + bias},
+		{dynNull, 0},
+		{DynHash, 1},
 	} {
 		dynamic.D64(d[0], d[1])
 	}

@@ -51,7 +51,7 @@ type ELFSymbol struct {
 
 const (
 	elfSymtab, elfStrtab        = 2, 3    // SHT_*
-	elfWrite, elfAlloc, elfExec     = 1, 2, 4 // SHF_*
+	elfWrite, elfAlloc, elfExec = 1, 2, 4 // SHF_*
 )
 
 // File returns the bytes of the file.
