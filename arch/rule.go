@@ -69,6 +69,9 @@ type Row struct {
 	// the ABI has them saved by the callee. SFrame rows leave it unset: such
 	// registers may have been saved somewhere SFrame does not tell.
 	CalleeSaved bool
+	// Evaluated is set when expressions were evaluated to make the row: it
+	// holds for the registers and the memory of this frame, not for its pc.
+	Evaluated bool
 }
 
 // Outermost reports whether the row marks the end of the stack.

@@ -24,7 +24,9 @@ type context struct {
 
 	// symbolic is set to have expressions listed, not evaluated.
 	symbolic bool
-	exprs    []Expr
+	// evaluated is set once an expression has been evaluated.
+	evaluated bool
+	exprs     []Expr
 }
 
 // row translates the Machine's state, which is the row of p at loc.
@@ -59,6 +61,7 @@ func (x *context) row(p *program, loc uint64, row *arch.Row) error {
 	if n > 0 {
 		row.Extra = x.m.extra[:n]
 	}
+	row.Evaluated = x.evaluated
 	return nil
 }
 
@@ -103,6 +106,7 @@ func (x *context) rule(of arch.Reg, r rule) (arch.Rule, error) {
 			x.exprs = append(x.exprs, Expr{Reg: of, Value: r.kind == valExpression, Code: x.s.data[r.off : r.off+int64(r.arg)]})
 			return arch.Rule{}, nil
 		}
+		x.evaluated = true
 		v, err := x.eval(r)
 		if err != nil {
 			return arch.Rule{}, err

@@ -82,17 +82,41 @@ type site struct {
 	evidence   Evidence
 	module     *Module           // of the call
 	trampoline *arch.SignalFrame // that begins at ra, or nil
+
+	// row is what a table has for the call, where that depends on nothing else,
+	// and method the kind of the table.
+	row    arch.Row
+	method Method
+	found  bool
 }
+
+// remember keeps a row, with a copy of what its maker owns.
+func (s *site) remember(row *arch.Row, m Method) {
+	extra := append(s.row.Extra[:0], row.Extra...)
+	s.row, s.method, s.found = *row, m, true
+	s.row.Extra = extra
+}
+
+// siteOf returns what is remembered of the return address that f is at, or nil.
+func (u *Unwinder) siteOf(f *Frame) *site {
+	if s := u.slot(f.PC); !f.Exact && s.ra == f.PC {
+		return s
+	}
+	return nil
+}
+
+// slot returns where a return address is remembered.
+func (u *Unwinder) slot(ra uint64) *site { return &u.sites[(ra^ra>>9)%maxSites] }
 
 // site looks at the code around a return address: whether it is in an
 // executable mapping, whether a call precedes it, and whether it is where the
 // kernel lets signal handlers return to.
 func (u *Unwinder) site(ra uint64) *site {
-	s := &u.sites[(ra^ra>>9)%maxSites]
+	s := u.slot(ra)
 	if s.ra == ra && ra != 0 {
 		return s
 	}
-	*s = site{ra: ra}
+	*s = site{ra: ra, row: arch.Row{Extra: s.row.Extra[:0]}} // its memory is used again
 	// A call may be the last instruction of a mapping and a trampoline the
 	// first, so both sides count.
 	place := u.Find(ra - 1)

@@ -153,6 +153,13 @@ func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
 		return Stop{NotExecutable, notExecutableError{f.PC, u.err()}}, false
 	}
 
+	known := u.siteOf(f)
+	if known != nil && known.found {
+		if end, ok := u.apply(&known.row, known.method, f, caller); ok {
+			return end, end.Reason != Outermost
+		}
+		u.missed = 0
+	}
 	u.cursor = Cursor{Arch: u.Arch, Mem: &u.words, Module: f.Module, PC: f.LookupPC(), Regs: &f.Regs}
 	tabled := false // a table had a row, whatever came of it
 	for _, s := range u.Steppers {
@@ -172,6 +179,9 @@ func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
 		tabled = tabled || m != FramePointer
 		if row.Signal {
 			m = Signal
+		}
+		if known != nil && u.missed == 0 && !row.Evaluated && (m == SFrame || m == CFI) {
+			known.remember(row, m)
 		}
 		if end, ok := u.apply(row, m, f, caller); ok {
 			return end, end.Reason != Outermost
