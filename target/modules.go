@@ -100,6 +100,7 @@ func (t *Target) newModule(path string, addr uint64) *Module {
 	if f.Type == elfx.TypeExec {
 		m.Bias = 0
 	}
+	f.Bias = m.Bias
 	m.Hi = pageUp(hi + m.Bias)
 	return m
 }
@@ -134,6 +135,7 @@ func (t *Target) vdso() *Module {
 		return nil
 	}
 	lo, hi := f.Span()
+	f.Bias = addr - lo
 	return &Module{
 		Path: vdsoName, Lo: addr, Hi: addr + pageUp(hi-lo), Bias: addr - lo,
 		memory: f, target: t,

@@ -2,6 +2,7 @@ package target
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/memreader"
@@ -17,6 +18,7 @@ type Walker struct {
 	unwinder unwind.Unwinder
 	frames   []unwind.Frame
 	names    map[uint64]naming // by lookup pc
+	unnamed  []uint64
 	report   ThreadReport
 }
 
@@ -84,6 +86,48 @@ func (w *Walker) name(pc uint64) naming {
 	return n
 }
 
+// prepare has the symbol tables searched once for all addresses of a stack that
+// are new, instead of once for each.
+func (w *Walker) prepare(s *Stack) {
+	pcs := w.unnamed[:0]
+	for i := range s.Frames {
+		pc := s.Frames[i].LookupPC()
+		if _, ok := w.names[pc]; !ok {
+			pcs = append(pcs, pc)
+		}
+	}
+	w.unnamed = pcs
+	slices.Sort(pcs)
+	for pcs = slices.Compact(pcs); len(pcs) > 1; {
+		m, n := w.target.moduleAt(pcs[0]), 1
+		if m == nil {
+			pcs = pcs[1:]
+			continue
+		}
+		for n < len(pcs) && pcs[n] < m.Hi {
+			n++
+		}
+		m.prepare(pcs[:n])
+		pcs = pcs[n:]
+	}
+}
+
+// prepare has the symbol tables searched for run-time addresses, which it makes
+// link-time ones.
+func (m *Module) prepare(addrs []uint64) {
+	m.load()
+	o := m.symbols()
+	if o == nil {
+		return
+	}
+	for i := range addrs {
+		addrs[i] -= m.Bias
+	}
+	if err := memreader.Guard(func() { o.Prepare(addrs) }); err != nil {
+		m.problem("%s: a mapped file became shorter: %w", m.Path, err)
+	}
+}
+
 // Report names the frames of a stack. With workings, the frames tell how their
 // callers were found, and why not better.
 func (w *Walker) Report(s *Stack, workings bool) *ThreadReport {
@@ -97,6 +141,7 @@ func (w *Walker) Report(s *Stack, workings bool) *ThreadReport {
 	if r.Frames == nil {
 		r.Frames = []FrameReport{}
 	}
+	w.prepare(s)
 	for i := range s.Frames {
 		f := &s.Frames[i]
 		n := w.name(f.LookupPC())
