@@ -118,7 +118,7 @@ func crash(dir, exe string, args ...string) (string, error) {
 	text, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).CoreDump() {
-		return "", fmt.Errorf("%s did not dump core: %v\n%s", exe, err, text)
+		return "", fmt.Errorf("%s did not dump core: %w\n%s", exe, err, text)
 	}
 	cores, err := filepath.Glob(filepath.Join(dir, "core*"))
 	if err != nil || len(cores) != 1 {
