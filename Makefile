@@ -13,10 +13,10 @@ SYSTEMS := linux/amd64 linux/arm64 linux/s390x darwin/arm64 windows/amd64
 # Packages whose tests know -update.
 GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/testkit[] ]/ { print $$1 }')
 
-.PHONY: help build test race lint fmt generate golden fuzz bench benchcmp cover cross qemu e2e cores check
+.PHONY: help build test race lint fmt generate golden fuzz bench benchcmp cover cross qemu e2e vsix e2e-vscode cores check
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/sfcore
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/sfcore
@@ -73,6 +73,14 @@ cores: ## walk every recorded core and compare with the stacks expected of it
 
 e2e: ## compare with gdb and eu-stack on this machine (needs both)
 	go test -tags e2e ./e2e/...
+
+vsix: ## package the VS Code extension as bin/sfcore.vsix (needs npm)
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o editors/vscode/bin/ ./cmd/sfcore
+	cp LICENSE editors/vscode/
+	mkdir -p bin && cd editors/vscode && npx --yes @vscode/vsce@3.9.2 package --no-dependencies --allow-missing-repository -o ../../bin/sfcore.vsix
+
+e2e-vscode: vsix ## open core files in VS Code and take pictures (needs npm, chromium, libkrb5-dev, a C++ compiler)
+	e2e/vscode/run.sh
 
 check: ## run all that must pass before a change lands
 	bash .ci/run
