@@ -21,6 +21,7 @@ const (
 	FromGNUDebugdata = "gnu_debugdata" // .symtab of the ELF file within .gnu_debugdata
 	FromGopclntab    = "gopclntab"     // Go's table of functions and lines
 	FromPLT          = "plt"           // the relocation of a procedure linkage table entry
+	FromDWARF        = "dwarf"         // debug information; package debuginfo
 	FromNone         = "none"          // there is no table at all
 )
 
@@ -30,6 +31,7 @@ type Location struct {
 	Offset uint64 // the address minus the symbol's value, in bytes
 	File   string // source file; "" if unknown
 	Line   int    // from 1; 0 if unknown
+	Column int    // from 1, in bytes; 0 if unknown
 	From   string // the table that Func is from: one of the From constants
 	// Inlined is set if the code of Func stands within that of the Location
 	// that follows.

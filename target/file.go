@@ -3,7 +3,6 @@ package target
 import (
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
@@ -50,7 +49,7 @@ func fileTarget(name string, f *elfx.File) (*Target, error) {
 	m.Lo, m.Hi = linked.Span()
 	t.modules = []*Module{m}
 	m.once.Do(func() {
-		m.names = sync.OnceValue(m.openSymbols)
+		m.openLazily()
 		for _, err := range linked.Problems {
 			m.problem("%s: %w", name, err)
 		}

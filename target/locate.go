@@ -1,6 +1,11 @@
 package target
 
-import "github.com/sfcore/sfcore/symbol"
+import (
+	"github.com/sfcore/sfcore/debuginfo"
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/symbol"
+)
 
 // Locate appends the names of the code at pc, a lookup pc, to dst: the
 // innermost first, none if nothing is known.
@@ -10,8 +15,61 @@ func (t *Target) Locate(pc uint64, dst []symbol.Location) []symbol.Location {
 		return dst
 	}
 	m.load()
-	if o := m.symbols(); o != nil {
-		return o.Lookup(pc-m.Bias, dst)
+	o := m.symbols()
+	if o == nil {
+		return dst
+	}
+	first := len(dst)
+	if err := memreader.Guard(func() {
+		if dst = o.Lookup(pc-m.Bias, dst); m.source() != nil {
+			dst = m.addSource(pc-m.Bias, dst, first)
+		}
+	}); err != nil {
+		m.problemOnce("%s: a mapped file became shorter: %w", m.Path, err)
 	}
 	return dst
+}
+
+// addSource joins the name that symbol tables give an address, at dst[first],
+// if there is one, with what debug information says of it.
+func (m *Module) addSource(addr uint64, dst []symbol.Location, first int) []symbol.Location {
+	places, err := m.source().Lookup(addr, nil)
+	if err != nil {
+		m.problemOnce("%s: %w", m.Path, err)
+	}
+	if len(places) == 0 {
+		return dst
+	}
+	named := dst[first:]
+	function := symbol.Location{From: symbol.FromDWARF}
+	place := &places[len(places)-1]
+	function.File, function.Line, function.Column = place.File, place.Line, place.Column
+	switch {
+	case len(named) > 0 && (named[0].From != symbol.FromDynsym || place.Func == "" || addr-named[0].Offset == place.Entry):
+		// The table's name is that of the instance (foo.constprop.0). But a
+		// dynamic table does not have all functions.
+		function.Func, function.Offset, function.From = named[0].Func, named[0].Offset, named[0].From
+	case place.Func != "":
+		function.Func, function.Offset = place.Func, addr-place.Entry
+	}
+	dst = dst[:first]
+	for i := range places[:len(places)-1] {
+		p := &places[i]
+		dst = append(dst, symbol.Location{Func: p.Func, File: p.File, Line: p.Line, Column: p.Column, From: symbol.FromDWARF, Inlined: true})
+	}
+	return append(dst, function)
+}
+
+// openDebugInfo opens the debug information of the module, nil if there is
+// none.
+func (m *Module) openDebugInfo() *debuginfo.Data {
+	for _, f := range []*elfx.File{m.debug, m.image} {
+		if f == nil {
+			continue
+		}
+		if d := debuginfo.New(f, debuginfo.Options{}); d != nil {
+			return d
+		}
+	}
+	return nil
 }

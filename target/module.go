@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/debuginfo"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/symbol"
@@ -63,6 +64,7 @@ type Module struct {
 	target *Target
 	once   sync.Once
 	names  func() *symbol.Object
+	source func() *debuginfo.Data
 	open   []func() // release files
 }
 
@@ -74,7 +76,7 @@ func (t *Target) Load(m *Module) { m.load() }
 func (m *Module) load() { m.once.Do(m.find) }
 
 func (m *Module) find() {
-	m.names = sync.OnceValue(m.openSymbols)
+	m.openLazily()
 	if m.memory != nil {
 		m.BuildID = m.memory.BuildID()
 	}
@@ -291,6 +293,12 @@ func (m *Module) fileBytes(addr uint64) ([]byte, uint64) {
 		}
 	}
 	return nil, 0
+}
+
+// openLazily makes names and lines available when they are asked for.
+func (m *Module) openLazily() {
+	m.names = sync.OnceValue(m.openSymbols)
+	m.source = sync.OnceValue(m.openDebugInfo)
 }
 
 // symbols returns the names of the module; nil if it has no image.

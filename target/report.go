@@ -144,6 +144,7 @@ type FrameReport struct {
 	FunctionOffset OptAddr `json:"functionOffset,omitzero"`
 	File           string  `json:"file,omitempty"`
 	Line           int     `json:"line,omitempty"`
+	Column         int     `json:"column,omitempty"`
 	Inlined        bool    `json:"inlined,omitempty"`
 	SignalFrame    bool    `json:"signalFrame,omitempty"`
 	// Rule is how the caller was found: the CFA, RA and FP rules.
@@ -270,8 +271,10 @@ func (r *FrameReport) named(n *name, f *unwind.Frame) {
 	if n.demangled != n.Func {
 		r.LinkageName = n.Func
 	}
-	r.FunctionOffset = known(n.Offset + f.PC - f.LookupPC())
-	r.File, r.Line = n.File, n.Line
+	if n.Func != "" && !n.Inlined {
+		r.FunctionOffset = known(n.Offset + f.PC - f.LookupPC())
+	}
+	r.File, r.Line, r.Column = n.File, n.Line, n.Column
 }
 
 // explain fills in how the caller was found.

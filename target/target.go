@@ -96,3 +96,13 @@ func (t *Target) Close() error {
 	}
 	return t.img.Close()
 }
+
+// problemOnce is problem for what is found again and again.
+func (m *Module) problemOnce(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	m.target.mu.Lock()
+	defer m.target.mu.Unlock()
+	if !slices.ContainsFunc(m.target.problems, func(e error) bool { return e.Error() == err.Error() }) {
+		m.target.problems = append(m.target.problems, err)
+	}
+}

@@ -43,7 +43,9 @@ var imports = map[string]string{
 	"core":   "arch memreader internal/elfx",
 	"symbol": "internal/elfx",
 
-	"target": "arch memreader internal/elfx sframe cfi unwind core symbol",
+	"debuginfo": "internal/elfx",
+
+	"target": "arch memreader internal/elfx sframe cfi unwind core symbol debuginfo",
 
 	"dap":         "target arch memreader internal/disasm core unwind symbol",
 	"dap/daptest": "",

@@ -1,0 +1,266 @@
+package debuginfo
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
+
+// ranges tells which unit an address belongs to. It is filled from
+// .debug_aranges, and only if that does not know an address, from the entries
+// of the units that are not in it: some compilers write no .debug_aranges.
+type ranges struct {
+	list    []unitRange // by lo
+	listed  map[uint64]bool
+	opened  bool
+	entries bool // the units' entries were read too
+}
+
+type unitRange struct{ lo, hi, unit uint64 }
+
+// maxRanges bounds the ranges of all units. The largest programs have some
+// millions.
+const maxRanges = 1 << 24
+
+// unitAt returns the unit that holds the code at an address, or nil.
+func (d *Data) unitAt(addr uint64) *unit {
+	g := &d.ranges
+	if !g.opened {
+		g.opened, g.listed = true, map[uint64]bool{}
+		d.readAranges()
+	}
+	u := g.find(addr)
+	if u == nil && !g.entries {
+		g.entries = true
+		d.readUnitRanges()
+		u = g.find(addr)
+	}
+	if u == nil {
+		return nil
+	}
+	return d.main.unit(u.unit)
+}
+
+func (g *ranges) find(addr uint64) *unitRange {
+	i, found := slices.BinarySearchFunc(g.list, addr, func(r unitRange, a uint64) int { return cmp.Compare(r.lo, a) })
+	if !found {
+		i--
+	}
+	// What was discarded by the linker may overlap what was not.
+	for n := 0; i >= 0 && n < maxOverlaps; i, n = i-1, n+1 {
+		if addr < g.list[i].hi {
+			return &g.list[i]
+		}
+	}
+	return nil
+}
+
+// maxOverlaps bounds how many ranges that begin between that of an address and
+// the address are passed over.
+const maxOverlaps = 64
+
+func (g *ranges) add(lo, hi, unit uint64) bool {
+	if lo != 0 && lo < hi { // 0 is where linkers put what they discard
+		g.list = append(g.list, unitRange{lo, hi, unit})
+	}
+	return len(g.list) < maxRanges
+}
+
+func (g *ranges) sort() {
+	slices.SortFunc(g.list, func(a, b unitRange) int { return cmp.Compare(a.lo, b.lo) })
+}
+
+// readAranges reads .debug_aranges [DWARF 5, 6.1.2].
+func (d *Data) readAranges() {
+	section := d.main.reader(secAranges, 0)
+	for section.more() && d.work.spend(1) {
+		off := section.pos
+		n, offsetSize := section.length()
+		begin := section.pos
+		body := section.take(n)
+		if section.short {
+			d.main.bad(secAranges, off, "unit_length", "the set does not end within the section")
+			break
+		}
+		r := reader{data: section.data[:begin+uint64(len(body))], pos: begin, big: d.main.big}
+		version, unit, addrSize, segment := r.uint(2), r.uint(offsetSize), r.uint(1), r.uint(1)
+		if version != 2 || segment != 0 || addrSize != 4 && addrSize != 8 {
+			continue
+		}
+		r.take((2*addrSize - (r.pos-off)%(2*addrSize)) % (2 * addrSize))
+		some := false
+		for !r.short && d.work.spend(1) {
+			lo, size := r.uint(addrSize), r.uint(addrSize)
+			if r.short || lo == 0 && size == 0 {
+				break
+			}
+			some = true
+			if !d.ranges.add(lo, lo+size, unit) {
+				return
+			}
+		}
+		if some {
+			d.ranges.listed[unit] = true
+		}
+	}
+	d.ranges.sort()
+}
+
+// readUnitRanges reads the addresses of the units that .debug_aranges does not
+// list.
+func (d *Data) readUnitRanges() {
+	for _, off := range d.main.unitOffsets() {
+		if d.ranges.listed[off] {
+			continue
+		}
+		u := d.main.parseUnit(off)
+		if u == nil || u.kind == unitPartial || u.kind == unitType {
+			continue
+		}
+		e, ok := u.entryAt(u.first)
+		if !ok {
+			continue
+		}
+		for lo, hi := range e.ranges() {
+			if !d.ranges.add(lo, hi, off) {
+				break
+			}
+		}
+	}
+	d.ranges.sort()
+}
+
+// ranges yields the addresses of an entry, each as [lo, hi) [DWARF 5, 2.17].
+func (e *entry) ranges() iter.Seq2[uint64, uint64] {
+	return func(yield func(lo, hi uint64) bool) {
+		var low, high, list value
+		for name, v := range e.attributes() {
+			switch name {
+			case attrLowPC:
+				low = v
+			case attrHighPC:
+				high = v
+			case attrRanges:
+				list = v
+			}
+		}
+		switch {
+		case list.known():
+			e.u.rangeList(list, yield)
+		case low.known() && high.known():
+			lo, ok := e.u.addr(low)
+			if !ok {
+				return
+			}
+			hi, isAddr := e.u.addr(high)
+			if !isAddr {
+				hi = lo + high.num
+			}
+			if lo < hi {
+				yield(lo, hi)
+			}
+		}
+	}
+}
+
+// contains reports whether addr is code of e, and whether e has code at all.
+func (e *entry) contains(addr uint64) (inside, hasCode bool) {
+	for lo, hi := range e.ranges() {
+		hasCode = true
+		if addr >= lo && addr < hi {
+			return true, true
+		}
+	}
+	return false, hasCode
+}
+
+func (u *unit) rangeList(v value, yield func(lo, hi uint64) bool) {
+	if u.version < 5 {
+		u.oldRangeList(v.num, yield)
+		return
+	}
+	off := v.num
+	if v.form == formRnglistx {
+		rel, ok := u.indexed(secRnglists, u.rnglists, v.num, u.offsetSize)
+		if !ok {
+			return
+		}
+		off = u.rnglists + rel
+	}
+	r := u.file.reader(secRnglists, off)
+	u.listRanges(&r, func(lo, hi uint64, _ *reader) bool { return lo >= hi || yield(lo, hi) }, false)
+}
+
+// oldRangeList reads .debug_ranges [DWARF 4, 2.17.3].
+func (u *unit) oldRangeList(off uint64, yield func(lo, hi uint64) bool) {
+	f, base := u.file, u.lowPC
+	if u.skeleton != nil { // a split unit has no .debug_ranges of its own
+		f, base, off = u.skeleton.file, u.skeleton.lowPC, off+u.skeleton.rangesBase
+	}
+	r := f.reader(secRanges, off)
+	for f.d.work.spend(1) {
+		lo, hi := r.uint(u.addrSize), r.uint(u.addrSize)
+		switch {
+		case r.short || lo == 0 && hi == 0:
+			return
+		case lo == ^uint64(0) || u.addrSize == 4 && lo == 0xffffffff:
+			base = hi
+		case lo < hi && !yield(base+lo, base+hi):
+			return
+		}
+	}
+}
+
+// base returns the address that lists begin with.
+func (u *unit) base() uint64 {
+	if u.skeleton != nil {
+		return u.skeleton.lowPC
+	}
+	return u.lowPC
+}
+
+// listRanges reads a range list or, if loc is set, a location list of DWARF 5,
+// which have the same form [DWARF 5, 7.7.3, 7.25]. In a location list yield
+// must read the description that follows each range. The default location has
+// the range [0, ^0).
+func (u *unit) listRanges(r *reader, yield func(lo, hi uint64, r *reader) bool, loc bool) {
+	base := u.base()
+	for u.file.d.work.spend(1) {
+		kind := r.byte()
+		if kind >= 5 && !loc { // lists of ranges have no default
+			kind++
+		}
+		var lo, hi uint64
+		switch kind {
+		case 0: // end_of_list
+			return
+		case 1: // base_addressx
+			base, _ = u.addrAt(r.uleb())
+			continue
+		case 2: // startx_endx
+			lo, _ = u.addrAt(r.uleb())
+			hi, _ = u.addrAt(r.uleb())
+		case 3: // startx_length
+			lo, _ = u.addrAt(r.uleb())
+			hi = lo + r.uleb()
+		case 4: // offset_pair
+			lo = base + r.uleb()
+			hi = base + r.uleb()
+		case 5: // default_location
+			lo, hi = 0, ^uint64(0)
+		case 6: // base_address
+			base = r.uint(u.addrSize)
+			continue
+		case 7: // start_end
+			lo, hi = r.uint(u.addrSize), r.uint(u.addrSize)
+		case 8: // start_length
+			lo = r.uint(u.addrSize)
+			hi = lo + r.uleb()
+		default:
+			return
+		}
+		if r.short || !yield(lo, hi, r) {
+			return
+		}
+	}
+}
