@@ -20,17 +20,34 @@ func newProgress() *progress {
 	return &progress{terminal: term.IsTerminal(int(os.Stderr.Fd())), begun: time.Now()}
 }
 
-// update tells how many bytes are done, of total or of an unknown number (0).
-func (p *progress) update(done, total int64) {
+// due reports whether it is time to show something.
+func (p *progress) due() bool {
+	if !p.terminal {
+		return false
+	}
 	now := time.Now()
-	if !p.terminal || now.Sub(p.begun) < time.Second || now.Sub(p.shown) < 100*time.Millisecond {
-		return
+	if now.Sub(p.begun) < time.Second || now.Sub(p.shown) < 100*time.Millisecond {
+		return false
 	}
 	p.shown = now
-	if total > 0 {
+	return true
+}
+
+// update tells how many bytes are done, of total or of an unknown number (0).
+func (p *progress) update(done, total int64) {
+	switch {
+	case !p.due():
+	case total > 0:
 		fmt.Fprintf(os.Stderr, "\r\x1b[Kreading the core: %d%% of %d MiB", 100*done/total, total>>20)
-	} else {
+	default:
 		fmt.Fprintf(os.Stderr, "\r\x1b[Kreading the core: %d MiB", done>>20)
+	}
+}
+
+// count tells how many functions of a module are done.
+func (p *progress) count(doing, module string, done, total int) {
+	if p.due() {
+		fmt.Fprintf(os.Stderr, "\r\x1b[K%s %s: %d%% of %d functions", doing, plain(module), 100*done/total, total)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ relocations it applies) and all modules of a core file. It reads every version:
 Exit status: 0 if all is well, 1 if there is something to report (and said), 2
 if a file cannot be read.`,
 	}
-	cmd.AddCommand(newDumpCommand())
+	cmd.AddCommand(newDumpCommand(), newCompareCommand())
 	return cmd
 }
 
@@ -95,4 +96,44 @@ func functionName(m *target.Module, addr uint64) string {
 		return ""
 	}
 	return locs[0].Func
+}
+
+// eachFile runs f for every file. What f says is found, in one of them, makes
+// the exit status 1; a file that cannot be read makes it 2, and does not keep
+// the others from being read.
+func (o *fileFlags) eachFile(cmd *cobra.Command, names []string, f func(*target.Target, *bufio.Writer) (found bool, err error)) error {
+	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
+	var failed error
+	anything := false
+	for _, name := range names {
+		found, err := o.eachModule(cmd, name, out, f)
+		anything = anything || found
+		if err == nil {
+			continue
+		}
+		if failed != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %s\n", plain(failed.Error()))
+		}
+		failed = err
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	switch {
+	case failed != nil:
+		return failed
+	case anything:
+		return incompleteError{}
+	}
+	return nil
+}
+
+// eachModule runs f for one file.
+func (o *fileFlags) eachModule(cmd *cobra.Command, name string, out *bufio.Writer, f func(*target.Target, *bufio.Writer) (bool, error)) (bool, error) {
+	t, err := o.open(cmd.Context(), name)
+	if err != nil {
+		return false, err
+	}
+	defer t.Close()
+	return f(t, out)
 }

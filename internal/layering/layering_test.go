@@ -45,13 +45,16 @@ var imports = map[string]string{
 
 	"debuginfo": "internal/elfx",
 
+	"compare": "arch sframe cfi",
+	"synth":   "arch sframe cfi internal/elfx",
+
 	"target": "arch memreader internal/elfx sframe cfi unwind core symbol debuginfo",
 
 	"dap":         "target arch memreader internal/disasm core unwind symbol",
 	"dap/daptest": "",
 	"plugin":      "target arch core unwind symbol",
 
-	"cmd/sfcore": "arch memreader internal/elfx sframe cfi unwind core symbol target dap plugin",
+	"cmd/sfcore": "arch memreader internal/elfx sframe cfi unwind core symbol target dap plugin compare synth",
 
 	"bench/peers": "",
 

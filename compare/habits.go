@@ -1,0 +1,170 @@
+package compare
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/sframe"
+)
+
+// Habit is something that tools are known to do, or not to do, by which a
+// difference is explained.
+type Habit struct {
+	ID string
+	// Limit is set where nobody is to blame: the version of the format has no
+	// way to say what CFI says, or its assembler has none.
+	Limit   bool
+	Meaning string
+}
+
+// Habits are all known habits, in the order in which they are tried.
+var Habits = []Habit{
+	{"outermost-before-v3", true, "versions 1 and 2 have no mark for the outermost frame: a row is written as if .cfi_undefined were not there, or the function is left out"},
+	{"signal-without-rows", true, "gas writes no rows for a signal trampoline whose CFI it cannot express (V3); the walk takes the registers from the ucontext"},
+	{"inexpressible", true, "the function has a row that its version of SFrame, or the assembler for this architecture, has no words for, so all of it is left out"},
+	{"plt-got-offset", false, "GNU ld writes the rows of .plt for .plt.got, whose entries push nothing: the CFA is 8 too high in all of an entry or in its end"},
+	{"plt-sec-offset", false, "GNU ld 2.40 writes the rows of PLT0 for the first entry of .plt.sec"},
+	{"plt-ibt-start", false, "GNU ld up to 2.43 writes the rows of entries without endbr64 for those that begin with it, whose push is at 4 and not at 6"},
+	{"plt-missing", false, "lld, mold and, on aarch64, GNU ld make no SFrame functions for PLTs"},
+	{"cfa-register-ignored", false, "gas 2.40 ignores the register of a CFA that is neither SP nor FP, and writes SP"},
+	{"ra-rule-ignored", false, "gas up to 2.45 and LLVM ignore rules for the return address on amd64, and write that it is at CFA-8"},
+	{"fp-register-ignored", false, "LLVM ignores that the frame pointer is in another register"},
+	{"fp-as-ra", false, "gas 2.40 writes the offset of FP on aarch64 where RA is not saved, which is read as that of RA"},
+	{"ra-offset-truncated", false, "gas 2.46 and 2.47 do not count the offset of RA when they choose the size of the words of a flexible row, and cut it off"},
+	{"undefined-sticks", false, "gas 2.46 and 2.47 do not end the undefined state of RA on amd64 at .cfi_offset"},
+}
+
+// isLimit reports whether a habit is a limit.
+func isLimit(id string) bool {
+	for i := range Habits {
+		if Habits[i].ID == id {
+			return Habits[i].Limit
+		}
+	}
+	return false
+}
+
+// habit returns the ID of the habit that explains a difference between rows.
+func (c *comparison) habit(d *Difference) string {
+	section := c.Section(d.Lo)
+	amd64 := c.Arch == arch.AMD64
+	switch d.Cause {
+	case OutermostMark:
+		switch {
+		case d.CFI.Outermost() && c.version < sframe.V3:
+			return "outermost-before-v3"
+		case d.SFrame.Outermost() && amd64 && c.version == sframe.V3:
+			return "undefined-sticks"
+		}
+	case WrongOffset:
+		switch {
+		case d.Field == "cfa" && section == ".plt.got" && d.SFrame.CFA.Off == d.CFI.CFA.Off+8:
+			return "plt-got-offset"
+		case d.Field == "cfa" && section == ".plt.sec":
+			return "plt-sec-offset"
+		case d.Field == "cfa" && section == ".plt" && amd64:
+			return "plt-ibt-start"
+		case d.Field == "ra" && truncated(d.SFrame.RA.Off, d.CFI.RA.Off):
+			return "ra-offset-truncated"
+		}
+	case RuleLost:
+		switch {
+		case d.Field == "cfa" && c.version <= sframe.V1 && d.SFrame.CFA == arch.RegOffset(c.Arch.SP, d.CFI.CFA.Off):
+			return "cfa-register-ignored"
+		case d.Field == "ra" && amd64 && c.version < sframe.V3:
+			return "ra-rule-ignored"
+		case d.Field == "fp" && c.version < sframe.V3 && d.CFI.FP.Base == arch.Register:
+			return "fp-register-ignored"
+		}
+	case RowMissing:
+		if errors.Is(d.Err, sframe.ErrSignalContext) {
+			return "signal-without-rows"
+		}
+	case WrongRule:
+		if d.Field == "ra" && c.version <= sframe.V1 && c.Arch.LR != arch.NoReg && d.SFrame.RA == d.CFI.FP {
+			return "fp-as-ra"
+		}
+	}
+	return ""
+}
+
+// truncated reports whether short is what is left of long in 8 or 16 bits.
+func truncated(short, long int64) bool {
+	return short == int64(int8(long)) || long != int64(int16(long)) && short == int64(int16(long))
+}
+
+// whyMissing returns the habit that explains why SFrame has no function for an
+// FDE.
+func (c *comparison) whyMissing(g *gaps) string {
+	version := c.version
+	for i := range g.list {
+		s := &g.list[i]
+		switch why := c.inexpressible(version, s); {
+		case why == "":
+		case s.kind == found && s.row.Outermost():
+			return "outermost-before-v3"
+		default:
+			return "inexpressible"
+		}
+	}
+	if strings.HasPrefix(c.Section(g.fn), ".plt") {
+		return "plt-missing"
+	}
+	return ""
+}
+
+// inexpressible returns why no assembler writes a row for a version, or "".
+func (c *comparison) inexpressible(version sframe.Version, s *span) string {
+	if s.kind != found {
+		return "a damaged row"
+	}
+	return inexpressible(version, c.Arch, &s.row)
+}
+
+// inexpressible returns why the rows of a version cannot say what a row of CFI
+// says; "" if they can. For aarch64 that is what gas does: flexible rows exist,
+// but it does not write them.
+func inexpressible(version sframe.Version, a *arch.Arch, r *arch.Row) string {
+	if r.Outermost() {
+		if version < sframe.V3 {
+			return "outermost frame"
+		}
+		return ""
+	}
+	flex := version == sframe.V3 && !a.PAC
+	inRegister := flex || version == sframe.V2 && a.LR != arch.NoReg && !a.PAC // s390x
+	for _, rule := range []arch.Rule{r.CFA, r.RA, r.FP} {
+		if rule == expression || rule.Off != int64(int32(rule.Off)) {
+			return "expression"
+		}
+	}
+	ra := arch.AtCFA(-8)
+	if a.LR != arch.NoReg {
+		ra = arch.SameValue(a.LR)
+	}
+	switch {
+	case r.CFA.Deref && !flex:
+		return "CFA in memory"
+	case r.CFA.Base != arch.Register, r.CFA.Reg != a.SP && r.CFA.Reg != a.FP && !flex:
+		return "CFA from another register"
+	case r.RA == ra:
+	case a.LR == arch.NoReg && !flex:
+		return "return address elsewhere"
+	case r.RA.Base == arch.Register && !inRegister:
+		return "return address in a register"
+	}
+	switch same := arch.SameValue(a.FP); {
+	case r.FP == same, r.FP.Base == arch.Undefined:
+	case r.FP.Base == arch.Register && !inRegister:
+		return "frame pointer in a register"
+	case a.PAC && r.RA == ra:
+		return "frame pointer without return address"
+	case r.FP.Base == arch.CFA && !r.FP.Deref:
+		return "value relative to the CFA"
+	}
+	if r.Signal && version < sframe.V3 {
+		return "signal frame"
+	}
+	return ""
+}
