@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path"
@@ -198,28 +199,11 @@ func (m *Module) compare(f *elfx.File) (Match, error) {
 		return MatchBuildID, nil
 	case m.BuildID != "":
 		return "", fmt.Errorf("its build-id is %s, in memory it is %s", orNone(id), m.BuildID)
-	case m.memory != nil && !m.idMayBeMissing(id):
-		return "", fmt.Errorf("its build-id is %s, in memory there is none", id)
 	}
 	if err := m.compareShape(f); err != nil {
 		return "", err
 	}
 	return MatchPath, nil
-}
-
-// idMayBeMissing reports whether a file with build-id id may be the one in
-// memory although that shows none: its note may lie in memory not dumped.
-func (m *Module) idMayBeMissing(id string) bool {
-	if id == "" {
-		return true
-	}
-	for i := range m.memory.Progs {
-		p := &m.memory.Progs[i]
-		if p.Type == elfx.ProgNote && uint64(len(m.memory.SegmentData(p))) < p.Filesz {
-			return true
-		}
-	}
-	return false
 }
 
 // compareShape compares what is known of the image: its program headers, the
@@ -229,6 +213,12 @@ func (m *Module) compareShape(f *elfx.File) error {
 	case m.memory != nil:
 		if !slices.Equal(f.Progs, m.memory.Progs) {
 			return errors.New("its program headers differ from those in memory")
+		}
+		// A page that is not writable is as it was in the file. It may hold a
+		// build-id that no program header leads to, as Go programs have it.
+		head := m.memory.Data[:min(len(m.memory.Data), minPage)]
+		if first := f.Prog(elfx.ProgLoad); first != nil && first.Flags&elfx.ProgWrite == 0 && !bytes.HasPrefix(f.Data, head) {
+			return errors.New("its first page differs from the one in memory")
 		}
 	case m.entryAt != 0:
 		bias := m.entryAt - f.Entry
