@@ -95,3 +95,24 @@ func TestEntryNowhere(t *testing.T) {
 		t.Errorf("got %d frames, %v; want 1, not-executable", len(frames), stop.Reason)
 	}
 }
+
+// A runtime may put the address of an outermost function on a stack without a
+// call to it, as Go does with goexit.
+func TestStackBase(t *testing.T) {
+	for _, outermost := range []bool{true, false} {
+		p, regs := amd64Stack()
+		const base = codeAt + 0x281 // no call ends there
+		p.poke(stackAt+40, base)
+		if outermost {
+			p.rows[base-1] = arch.Row{}
+		}
+		frames, stop := p.unwinder().Unwind(nil, regs)
+		want := Guess
+		if outermost {
+			want = Checked
+		}
+		if len(frames) != 3 || frames[2].Trust != want || stop.Complete() != outermost {
+			t.Errorf("outermost %v: got %d frames, %v, trust %v, want %v", outermost, len(frames), stop.Reason, frames[2].Trust, want)
+		}
+	}
+}

@@ -90,6 +90,10 @@ const (
 	Executable
 	// AtTrampoline is set where PC is where signal handlers return to.
 	AtTrampoline
+	// AtBase is set where PC follows no call and the tables mark the function
+	// as outermost: a runtime put the address there for the last function to
+	// return to, like Go's goexit.
+	AtBase
 	// CodeUnread is set where the instructions before PC could not be read.
 	CodeUnread
 	// Promised is set where the module's SFRAME_F_FRAME_POINTER flag says that
@@ -136,7 +140,7 @@ func trust(m Method, e Evidence) Trust {
 		return Guess
 	case (m == SFrame || m == CFI) && called:
 		return Full
-	case called, (m == SFrame || m == CFI) && e&CodeUnread != 0:
+	case called, (m == SFrame || m == CFI) && e&AtBase != 0, (m == SFrame || m == CFI) && e&CodeUnread != 0:
 		return Checked
 	}
 	return Guess

@@ -40,6 +40,7 @@ type Unwinder struct {
 	cursor Cursor
 	row    arch.Row
 	low    uint64 // no further CFA may be below this
+	below  Trust  // of the frame below the one whose caller is sought
 	misses [maxMisses]miss
 	missed int
 }
@@ -84,6 +85,10 @@ func (u *Unwinder) Unwind(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 		}
 		dst = append(dst, Frame{})
 		f, caller := &dst[n-1], &dst[n]
+		u.below = Full
+		if n-1 > first {
+			u.below = dst[n-2].Trust
+		}
 		if stop, more := u.step(f, caller); !more {
 			return dst[:n], stop
 		}
@@ -195,6 +200,10 @@ func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
 // end of the stack. Otherwise it notes why, and the next method is tried.
 func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, ok bool) {
 	if row.Outermost() {
+		if m != FramePointer && f.Evidence&Executable != 0 {
+			f.Evidence |= AtBase
+			f.Trust = max(f.Trust, min(u.below, trust(f.Method, f.Evidence)))
+		}
 		u.leave(f, row, 0)
 		return Stop{Reason: Outermost}, true
 	}
