@@ -37,6 +37,9 @@ func Meanings() map[string]string {
 	return m
 }
 
+// SeverityOf returns the severity of the findings with an ID.
+func SeverityOf(id string) Severity { return kinds[id].severity }
+
 type kind struct {
 	severity Severity
 	meaning  string

@@ -23,7 +23,7 @@ relocations it applies) and all modules of a core file. It reads every version:
 Exit status: 0 if all is well, 1 if there is something to report (and said), 2
 if a file cannot be read.`,
 	}
-	cmd.AddCommand(newDumpCommand(), newCompareCommand())
+	cmd.AddCommand(newDumpCommand(), newCheckCommand(), newCompareCommand())
 	return cmd
 }
 
@@ -98,15 +98,15 @@ func functionName(m *target.Module, addr uint64) string {
 	return locs[0].Func
 }
 
-// eachFile runs f for every file. What f says is found, in one of them, makes
+// eachName runs f for every file. What f says is found, in one of them, makes
 // the exit status 1; a file that cannot be read makes it 2, and does not keep
 // the others from being read.
-func (o *fileFlags) eachFile(cmd *cobra.Command, names []string, f func(*target.Target, *bufio.Writer) (found bool, err error)) error {
+func (*fileFlags) eachName(cmd *cobra.Command, names []string, f func(name string, out *bufio.Writer) (found bool, err error)) error {
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	var failed error
 	anything := false
 	for _, name := range names {
-		found, err := o.eachModule(cmd, name, out, f)
+		found, err := f(name, out)
 		anything = anything || found
 		if err == nil {
 			continue
@@ -128,12 +128,14 @@ func (o *fileFlags) eachFile(cmd *cobra.Command, names []string, f func(*target.
 	return nil
 }
 
-// eachModule runs f for one file.
-func (o *fileFlags) eachModule(cmd *cobra.Command, name string, out *bufio.Writer, f func(*target.Target, *bufio.Writer) (bool, error)) (bool, error) {
-	t, err := o.open(cmd.Context(), name)
-	if err != nil {
-		return false, err
-	}
-	defer t.Close()
-	return f(t, out)
+// eachFile is eachName with the files open.
+func (o *fileFlags) eachFile(cmd *cobra.Command, names []string, f func(*target.Target, *bufio.Writer) (found bool, err error)) error {
+	return o.eachName(cmd, names, func(name string, out *bufio.Writer) (bool, error) {
+		t, err := o.open(cmd.Context(), name)
+		if err != nil {
+			return false, err
+		}
+		defer t.Close()
+		return f(t, out)
+	})
 }

@@ -4,11 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"os"
 	"slices"
-	"strconv"
 
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/sframe"
@@ -19,10 +16,9 @@ import (
 
 type dumpCommand struct {
 	fileFlags
-	raw     bool
-	address string
-	pc      string
-	fn      string
+	rawFlags
+	pc string
+	fn string
 }
 
 func newDumpCommand() *cobra.Command {
@@ -48,10 +44,9 @@ section. docs/sframe-json.md describes what --format json prints.`,
 		Args: cobra.ExactArgs(1),
 		RunE: c.run,
 	}
-	c.register(cmd)
+	c.fileFlags.register(cmd)
+	c.rawFlags.register(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&c.raw, "raw", false, "FILE is the bytes of a section, not an ELF file")
-	f.StringVar(&c.address, "address", "0", "with --raw: the section is at address `ADDR`")
 	f.StringVar(&c.pc, "pc", "", "list only the rows for the instruction at `ADDR`")
 	f.StringVar(&c.fn, "func", "", "list only the function called `NAME`")
 	return cmd
@@ -146,19 +141,18 @@ func (c *dumpCommand) filter() (filter, error) {
 	return f, nil
 }
 
-func parseAddress(flag, s string) (uint64, error) {
-	v, err := strconv.ParseUint(s, 0, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %q is not an address, like 0x401000", flag, s)
-	}
-	return v, nil
-}
-
 // sections opens the file. The sections are valid until done is called.
 func (c *dumpCommand) sections(cmd *cobra.Command, name string) (list []listed, problems []string, done func(), err error) {
 	if c.raw {
-		l, err := c.rawSection(name)
-		return []listed{l}, nil, func() {}, err
+		data, addr, err := c.read(name)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		s, err := sframe.Parse(data, addr, sframe.Options{})
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return []listed{{file: name, format: "binary", section: s}}, nil, func() {}, nil
 	}
 	t, err := c.open(cmd.Context(), name)
 	if err != nil {
@@ -184,34 +178,6 @@ func (c *dumpCommand) sections(cmd *cobra.Command, name string) (list []listed, 
 		return nil, nil, nil, fmt.Errorf("%s: no .sframe section", name)
 	}
 	return list, problems, func() { t.Close() }, nil
-}
-
-// maxRaw bounds the bytes of a section that is given as a file.
-const maxRaw = 1 << 30
-
-func (c *dumpCommand) rawSection(name string) (listed, error) {
-	addr, err := parseAddress("--address", c.address)
-	if err != nil {
-		return listed{}, err
-	}
-	in := io.Reader(os.Stdin)
-	if name != "-" {
-		f, err := elfx.OpenRegular(name)
-		if err != nil {
-			return listed{}, err
-		}
-		defer f.Close()
-		in = f
-	}
-	data, err := io.ReadAll(io.LimitReader(in, maxRaw))
-	if err != nil {
-		return listed{}, fmt.Errorf("%s: %w", name, err)
-	}
-	s, err := sframe.Parse(data, addr, sframe.Options{})
-	if err != nil {
-		return listed{}, fmt.Errorf("%s: %w", name, err)
-	}
-	return listed{file: name, format: "binary", section: s}, nil
 }
 
 // bfdName is the name that binutils have for the format of a file.

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sfcore/sfcore/sframe"
+	"github.com/sfcore/sfcore/target"
+	"github.com/spf13/cobra"
+)
+
+type checkCommand struct {
+	fileFlags
+	rawFlags
+	least string
+}
+
+func newCheckCommand() *cobra.Command {
+	c := &checkCommand{}
+	cmd := &cobra.Command{
+		Use:   "check [flags] FILE...",
+		Short: "Check .sframe sections against the format",
+		Long: `check tests everything that readers of .sframe rely on, and everything that the
+specifications demand. Each finding has the offset in the section, the field as
+its version's specification spells it, a severity and a stable name:
+
+  error    the format is violated; some lookup has no or a doubtful answer
+  warning  allowed or harmless, but most likely not what was meant
+  note     a habit of a producer, or a place where the texts leave a choice
+
+docs/sframe-checks.md lists them all. Notes are counted, and listed with
+--severity note.
+
+Exit status: 0 if there is nothing to list, 1 if there is, 2 if a file cannot be
+read or has no .sframe section.`,
+		Example: `  sfcore sframe check a.out
+  sfcore sframe check --severity note --format json *.o`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: c.run,
+	}
+	c.fileFlags.register(cmd)
+	c.rawFlags.register(cmd)
+	cmd.Flags().StringVar(&c.least, "severity", "warning", "list findings from this severity on: error, warning or note")
+	_ = cmd.RegisterFlagCompletionFunc("severity", cobra.FixedCompletions(severities, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// severities are the names of severities, by number.
+var severities = []string{sframe.Error.String(), sframe.Warning.String(), sframe.Note.String()}
+
+func (c *checkCommand) run(cmd *cobra.Command, args []string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	least := slices.Index(severities, c.least)
+	if least < 0 {
+		return fmt.Errorf("--severity: %q is none of error, warning and note", c.least)
+	}
+	if c.raw {
+		return c.eachName(cmd, args, func(name string, out *bufio.Writer) (bool, error) {
+			data, addr, err := c.read(name)
+			if err != nil {
+				return false, err
+			}
+			s, err := sframe.Parse(data, addr, sframe.Options{})
+			return c.list(out, name, findings(s, err), sframe.Severity(least))
+		})
+	}
+	return c.eachFile(cmd, args, func(t *target.Target, out *bufio.Writer) (found bool, err error) {
+		checked := 0
+		for _, m := range t.Modules() {
+			list, ok := moduleFindings(m)
+			if !ok {
+				continue
+			}
+			checked++
+			any, err := c.list(out, m.Path, list, sframe.Severity(least))
+			if found = found || any; err != nil {
+				return found, err
+			}
+		}
+		if checked == 0 {
+			return false, fmt.Errorf("%s: no .sframe section", t.Image().Path)
+		}
+		return found, nil
+	})
+}
+
+// findings returns what is wrong with a section, or why it is none.
+func findings(s *sframe.Section, err error) []sframe.Finding {
+	var format *sframe.FormatError
+	if errors.As(err, &format) {
+		return []sframe.Finding{{Severity: sframe.SeverityOf(format.ID), FormatError: *format}}
+	}
+	return s.Validate()
+}
+
+// moduleFindings returns what is wrong with a module's section; ok is false if
+// it has none.
+func moduleFindings(m *target.Module) (list []sframe.Finding, ok bool) {
+	if s := m.Tables().SFrame; s != nil {
+		return findings(s, nil), true
+	}
+	var format *sframe.FormatError
+	for _, p := range m.Problems {
+		if errors.As(p, &format) {
+			return findings(nil, format), true
+		}
+	}
+	return nil, false
+}
+
+// list writes the findings of one section, from a severity on, and reports
+// whether there were any.
+func (c *checkCommand) list(out *bufio.Writer, name string, all []sframe.Finding, least sframe.Severity) (bool, error) {
+	var listed []sframe.Finding
+	var counts [3]int
+	for _, f := range all {
+		counts[f.Severity]++
+		if f.Severity <= least {
+			listed = append(listed, f)
+		}
+	}
+	if c.format == "json" {
+		return len(listed) > 0, json.NewEncoder(out).Encode(checkDocument(name, listed))
+	}
+	for _, f := range listed {
+		fmt.Fprintf(out, "%s: .sframe+%#x: %s: %s: %s [%s]\n", plain(name), f.Off, f.Severity, f.Field, f.Msg, f.ID)
+	}
+	var parts []string
+	for s, n := range counts {
+		if n > 0 {
+			parts = append(parts, count(n, severities[s]))
+		}
+	}
+	if parts == nil {
+		parts = []string{"nothing found"}
+	}
+	fmt.Fprintf(out, "%s: %s\n", plain(name), strings.Join(parts, ", "))
+	return len(listed) > 0, nil
+}
+
+type jsonCheck struct {
+	Schema   string        `json:"schema"`
+	File     string        `json:"file"`
+	Findings []jsonFinding `json:"findings"`
+}
+
+type jsonFinding struct {
+	ID       string `json:"id"`
+	Severity string `json:"severity"`
+	Offset   int64  `json:"offset"`
+	Field    string `json:"field"`
+	Message  string `json:"message"`
+}
+
+func checkDocument(name string, list []sframe.Finding) *jsonCheck {
+	j := &jsonCheck{Schema: "sfcore.sframe-check/1", File: name, Findings: []jsonFinding{}}
+	for _, f := range list {
+		j.Findings = append(j.Findings, jsonFinding{f.ID, f.Severity.String(), f.Off, f.Field, f.Msg})
+	}
+	return j
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/sframe"
+)
+
+func TestCheckGolden(t *testing.T) {
+	raw := filepath.Join(t.TempDir(), "raw")
+	if err := os.WriteFile(raw, []byte("\xe2\xde\x09\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		args []string
+		code int
+	}{
+		"check-help":   {[]string{"--help"}, exitComplete},
+		"check-clean":  {[]string{objectsDir + "/amd64-v3/linked-exec.elf", objectsDir + "/amd64-v3/amd64-edges.o"}, exitComplete},
+		"check-notes":  {[]string{"--severity", "note", objectsDir + "/amd64-lld-concat/mixed-v2e1-v3.elf"}, exitIncomplete},
+		"check-broken": {[]string{objectsDir + "/amd64-v1/linked-reloc.elf"}, exitIncomplete},
+		"check-errors": {[]string{"--severity", "error", objectsDir + "/amd64-v2/linked-reloc.elf"}, exitIncomplete},
+		"check-json":   {[]string{"--format", "json", objectsDir + "/hostile/fre-15-words.o"}, exitIncomplete},
+		"check-ibt":    {[]string{coresDir + "/amd64-v1-pltibt-2/exe/libplt.so"}, exitIncomplete},
+		"check-core":   {caseArgs(t, "amd64-v3-fpflag"), exitIncomplete},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr, code := sfcore(append([]string{"sframe", "check"}, tt.args...)...)
+			if code != tt.code || stderr != "" {
+				t.Errorf("got exit status %d, %q, want %d", code, stderr, tt.code)
+			}
+			testkit.Golden(t, filepath.Join("testdata", "sframe", name+".golden"), []byte(stdout))
+			if name == "check-json" && !json.Valid([]byte(stdout)) {
+				t.Error("this is not JSON")
+			}
+		})
+	}
+	stdout, stderr, code := sfcore("sframe", "check", "--raw", raw)
+	if code != exitIncomplete || stderr != "" || !strings.Contains(stdout, "[version-unsupported]") {
+		t.Errorf("got exit status %d, %q, %q", code, stdout, stderr)
+	}
+}
+
+func TestCheckUnreadable(t *testing.T) {
+	for _, args := range [][]string{{"none"}, {"--raw", "none"}, {"--severity", "all", "x"}, {coresDir + "/amd64-v2-nosframe/exe/nosframe"}} {
+		stdout, stderr, code := sfcore(append([]string{"sframe", "check"}, args...)...)
+		if code != exitFailed || stdout != "" || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q: got exit status %d, %q, %q", args, code, stdout, stderr)
+		}
+	}
+}
+
+// The list of findings is made from the package's.
+func TestChecksDocumented(t *testing.T) {
+	var b bytes.Buffer
+	b.WriteString("# What `sfcore sframe check` finds\n\nThe names are stable: scripts may rely on them. `go test ./cmd/sfcore -update` writes this file.\n")
+	meanings := sframe.Meanings()
+	for _, severity := range []sframe.Severity{sframe.Error, sframe.Warning, sframe.Note} {
+		fmt.Fprintf(&b, "\n## %ss\n\n| name | what it means |\n|---|---|\n", strings.ToUpper(severity.String()[:1])+severity.String()[1:])
+		var ids []string
+		for id := range meanings {
+			if sframe.SeverityOf(id) == severity {
+				ids = append(ids, id)
+			}
+		}
+		slices.Sort(ids)
+		for _, id := range ids {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", id, meanings[id])
+		}
+	}
+	b.WriteString(`
+# What ` + "`--format json`" + ` prints
+
+One line per module, ` + "`sfcore.sframe-check/1`: `file`, and `findings` with `id`, `severity`, `offset` (in bytes from the start of\nthe section), `field` and `message`" + `.
+`)
+	testkit.Golden(t, "../../docs/sframe-checks.md", b.Bytes())
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/spf13/cobra"
+)
+
+// rawFlags are the flags of commands that take the bytes of a section too.
+type rawFlags struct {
+	raw     bool
+	address string
+}
+
+func (o *rawFlags) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&o.raw, "raw", false, "FILE is the bytes of a section, not an ELF file")
+	f.StringVar(&o.address, "address", "0", "with --raw: the section is at address `ADDR`")
+}
+
+// maxRaw bounds the bytes of a section that is given as a file.
+const maxRaw = 1 << 30
+
+// read returns the bytes of a section and its address. The name - stands for
+// standard input.
+func (o *rawFlags) read(name string) (data []byte, addr uint64, err error) {
+	if addr, err = parseAddress("--address", o.address); err != nil {
+		return nil, 0, err
+	}
+	in := io.Reader(os.Stdin)
+	if name != "-" {
+		f, err := elfx.OpenRegular(name)
+		if err != nil {
+			return nil, 0, err
+		}
+		defer f.Close()
+		in = f
+	}
+	if data, err = io.ReadAll(io.LimitReader(in, maxRaw)); err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, addr, nil
+}
+
+func parseAddress(flag, s string) (uint64, error) {
+	v, err := strconv.ParseUint(s, 0, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %q is not an address, like 0x401000", flag, s)
+	}
+	return v, nil
+}
