@@ -23,7 +23,7 @@ relocations it applies) and all modules of a core file. It reads every version:
 Exit status: 0 if all is well, 1 if there is something to report (and said), 2
 if a file cannot be read.`,
 	}
-	cmd.AddCommand(newDumpCommand(), newCheckCommand(), newCompareCommand())
+	cmd.AddCommand(newDumpCommand(), newCheckCommand(), newCompareCommand(), newCoverageCommand())
 	return cmd
 }
 

@@ -1,0 +1,116 @@
+package compare
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/cfi"
+	"github.com/sfcore/sfcore/sframe"
+)
+
+// Range is a range of addresses, Lo <= addr < Hi.
+type Range struct{ Lo, Hi uint64 }
+
+// Ranges are ranges in ascending order without overlaps.
+type Ranges []Range
+
+// SFrameRanges returns the pcs for which an .sframe section has a usable row,
+// and what of it is damaged.
+func SFrameRanges(a *arch.Arch, s *sframe.Section) (Ranges, []error) {
+	c := &comparison{Module: Module{Arch: a}, Result: &Result{}}
+	return usable(c.sframeSpans(s)), c.Problems
+}
+
+// CFIRanges is the same for call frame information of any number of sections.
+func CFIRanges(a *arch.Arch, sections []*cfi.Section) (Ranges, []error) {
+	c := &comparison{Module: Module{Arch: a, Progress: func(int, int) {}}, Result: &Result{}}
+	var all Ranges
+	for _, s := range sections {
+		all = append(all, usable(c.cfiSpans(s))...)
+	}
+	return NewRanges(all), c.Problems
+}
+
+func usable(spans iter.Seq[span]) Ranges {
+	var rs Ranges
+	for s := range spans {
+		if s.kind == found {
+			rs = rs.add(Range{s.lo, s.hi})
+		}
+	}
+	return rs
+}
+
+// NewRanges sorts ranges, of which it keeps the slice, and joins those that
+// overlap or touch.
+func NewRanges(rs []Range) Ranges {
+	slices.SortFunc(rs, func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
+	joined := Ranges(rs[:0])
+	for _, r := range rs {
+		joined = joined.add(r)
+	}
+	return joined
+}
+
+// add adds a range that does not begin before the last one.
+func (rs Ranges) add(r Range) Ranges {
+	if n := len(rs); n > 0 && r.Lo <= rs[n-1].Hi {
+		rs[n-1].Hi = max(rs[n-1].Hi, r.Hi)
+		return rs
+	}
+	return append(rs, r)
+}
+
+// Has reports whether addr is in one of the ranges.
+func (rs Ranges) Has(addr uint64) bool {
+	i, _ := slices.BinarySearchFunc(rs, addr, func(r Range, a uint64) int {
+		if a < r.Hi {
+			return 1
+		}
+		return -1
+	})
+	return i < len(rs) && rs[i].Lo <= addr
+}
+
+// Bytes returns the size of all ranges together.
+func (rs Ranges) Bytes() uint64 {
+	n := uint64(0)
+	for _, r := range rs {
+		n += r.Hi - r.Lo
+	}
+	return n
+}
+
+// And returns what is in both.
+func (rs Ranges) And(other Ranges) Ranges {
+	var both Ranges
+	for i, j := 0, 0; i < len(rs) && j < len(other); {
+		a, b := rs[i], other[j]
+		if lo, hi := max(a.Lo, b.Lo), min(a.Hi, b.Hi); lo < hi {
+			both = append(both, Range{lo, hi})
+		}
+		if a.Hi <= b.Hi {
+			i++
+		} else {
+			j++
+		}
+	}
+	return both
+}
+
+// Coverage is how much of a module's code unwind tables cover, in bytes.
+type Coverage struct {
+	Code          uint64
+	SFrame, CFI   uint64 // covered by each of them
+	Both, Neither uint64
+}
+
+// Cover measures tables by code.
+func Cover(code, sf, cf Ranges) Coverage {
+	sf, cf = sf.And(code), cf.And(code)
+	c := Coverage{Code: code.Bytes(), SFrame: sf.Bytes(), CFI: cf.Bytes(), Both: sf.And(cf).Bytes()}
+	c.Neither = c.Code - (c.SFrame + c.CFI - c.Both)
+	return c
+}
