@@ -103,88 +103,12 @@ func (m *Module) place() {
 	m.Lo, m.Hi = pageDown(lo+m.Bias), pageUp(hi+m.Bias)
 }
 
-// findFile takes the first candidate that is the right one.
-func (m *Module) findFile() {
-	m.Match = MatchMissing
-	if m.isVDSO() {
-		m.image, m.Match = m.memory, MatchMemory
-		return
-	}
-	var others []string
-	for name := range m.target.files.candidates(m) {
-		f, release, err := openELF(name)
-		if err != nil {
-			continue
-		}
-		match, err := m.compare(f)
-		switch {
-		case err != nil:
-			others = append(others, fmt.Sprintf("%s (%v)", name, err))
-			release()
-			continue
-		case f.At(f.Entry) == nil && f.Prog(elfx.ProgLoad) != nil && emptyCode(f):
-			m.addDebug(f, name)
-		case m.image == nil:
-			m.image, m.File, m.Match = f, m.showName(name), match
-		case m.debug == nil && f.Section(".symtab") != nil:
-			m.addDebug(f, name)
-		default:
-			release()
-			continue
-		}
-		m.open = append(m.open, release)
-		if m.image != nil && (m.debug != nil || m.image.Section(".symtab") != nil) {
-			break
-		}
-	}
-	if m.image != nil {
-		return
-	}
-	if len(others) > 0 {
-		m.Match = MatchMismatch
-		m.problem("%s: not used: %s", m.Path, others[0])
-	}
-	if m.memory != nil && m.memoryHasTables() {
-		m.image = m.memory
-		if m.Match == MatchMissing {
-			m.Match = MatchMemory
-		}
-	}
-}
-
-func (m *Module) addDebug(f *elfx.File, name string) {
-	if m.debug == nil {
-		m.debug, m.DebugFile = f, m.showName(name)
-	}
-}
-
 // showName returns the name to show for a file.
 func (m *Module) showName(name string) string {
 	if name == m.held {
 		return m.Path
 	}
 	return name
-}
-
-// emptyCode reports whether f is a file of debug information only, whose code
-// was left out.
-func emptyCode(f *elfx.File) bool {
-	s := f.Section(".text")
-	return s != nil && s.Type == elfx.SectNobits
-}
-
-// openELF maps an ELF file.
-func openELF(name string) (*elfx.File, func(), error) {
-	data, release, err := elfx.MapFile(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err := elfx.Parse(data)
-	if err != nil {
-		release()
-		return nil, nil, err
-	}
-	return f, release, nil
 }
 
 // compare tells whether f is the file that the module was loaded from.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/resolve"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -27,6 +28,10 @@ type Options struct {
 	// Paths are files, and directories with files, to match with modules by
 	// build-id, then by name and program headers.
 	Paths []string
+	// DebugDirs are directories of debug files; nil for those of the system.
+	DebugDirs []string
+	// CacheDir is where the build-ids of files below Paths are kept; "" not to.
+	CacheDir string
 	// Steppers makes the methods of a new unwinder; nil for unwind.Default.
 	Steppers func() []unwind.Stepper
 	// MaxFrames bounds a stack; 0 for unwind.DefaultMaxFrames.
@@ -46,7 +51,7 @@ type Target struct {
 	mem     *memreader.Layers
 	modules []*Module // ascending by address
 	places  []unwind.Place
-	files   *fileSearch
+	files   *resolve.Resolver
 
 	mu       sync.Mutex
 	problems []error
@@ -58,7 +63,7 @@ var ErrNoThread = errors.New("no such thread")
 // New makes a target of an image, which it then owns.
 func New(img *core.Image, opts Options) *Target {
 	t := &Target{img: img, opts: opts}
-	t.files = newFileSearch(&t.opts, img.Path)
+	t.files = newResolver(img, &t.opts)
 	t.modules = t.findModules()
 	t.places = t.layOut()
 	t.mem = &memreader.Layers{Top: img.Mem, Under: (*moduleMemory)(t)}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +18,7 @@ import (
 type openFlags struct {
 	sysroot string
 	paths   []string
+	debug   []string
 	methods string
 	frames  int
 }
@@ -24,9 +27,10 @@ func (o *openFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.sysroot, "sysroot", "", "take recorded paths to be below `DIR`")
 	f.StringArrayVar(&o.paths, "path", nil, "match files below `DIR` by build-id, then by name and shape (repeatable)")
+	f.StringArrayVar(&o.debug, "debug-dir", nil, "look for debug files below `DIR`, as in /usr/lib/debug (repeatable)")
 	f.StringVar(&o.methods, "unwind", "sframe,cfi,fp", "try these methods, in this order")
 	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "stop a stack after `N` frames")
-	for _, dir := range []string{"sysroot", "path"} {
+	for _, dir := range []string{"sysroot", "path", "debug-dir"} {
 		_ = cmd.MarkFlagDirname(dir)
 	}
 }
@@ -52,7 +56,19 @@ func (o *openFlags) open(ctx context.Context, args []string) (*target.Target, er
 // options are what the flags say of a target.
 func (o *openFlags) options() (target.Options, error) {
 	steppers, err := parseMethods(o.methods)
-	return target.Options{Sysroot: o.sysroot, Paths: o.paths, Steppers: steppers, MaxFrames: o.frames}, err
+	return target.Options{
+		Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, CacheDir: cacheDir(), Steppers: steppers, MaxFrames: o.frames,
+	}, err
+}
+
+// cacheDir is where results are kept that only save time; "" if there is no
+// such directory.
+func cacheDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "sfcore")
 }
 
 // parseMethods turns "sframe,cfi,fp" into the steppers of unwinders.

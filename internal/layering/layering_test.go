@@ -44,11 +44,12 @@ var imports = map[string]string{
 	"symbol": "internal/elfx",
 
 	"debuginfo": "internal/elfx",
+	"resolve":   "memreader internal/elfx",
 
 	"compare": "arch sframe cfi",
 	"synth":   "arch sframe cfi internal/elfx",
 
-	"target": "arch memreader internal/elfx sframe cfi unwind core symbol debuginfo",
+	"target": "arch memreader internal/elfx sframe cfi unwind core symbol debuginfo resolve",
 
 	"dap":         "target arch memreader internal/disasm core unwind symbol",
 	"dap/daptest": "",

@@ -1,0 +1,107 @@
+package resolve
+
+import (
+	"hash/crc32"
+	"io"
+	"iter"
+	"path"
+	"path/filepath"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+)
+
+// Debug is a file that may be the debug file of an image.
+type Debug struct {
+	Name string
+	// Linked is set if the image names the file, with the CRC of its contents;
+	// otherwise its build-id must be the image's.
+	Linked bool
+	CRC    uint32
+}
+
+// DebugFiles yields the files that may be the debug file of image, which is
+// the module's and was read from file: by build-id, then by .gnu_debuglink.
+func (r *Resolver) DebugFiles(m Module, image *elfx.File, file string) iter.Seq[Debug] {
+	return func(yield func(Debug) bool) {
+		id := image.BuildID()
+		for _, name := range append(r.idFiles(id, ".debug"), r.withID(id)...) {
+			if name != file && !yield(Debug{Name: name}) {
+				return
+			}
+		}
+		link, crc := debugLink(image)
+		if link == "" {
+			return
+		}
+		for name := range unique(r.linked(m, link, file)) {
+			if name != file && !yield(Debug{Name: name, Linked: true, CRC: crc}) {
+				return
+			}
+		}
+	}
+}
+
+// linked yields where a file that an image names may be, as gdb looks for it
+// [gdb, Separate Debug Files].
+func (r *Resolver) linked(m Module, link, file string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		dir, base := filepath.Dir(file), filepath.Base(link)
+		if !yield(filepath.Join(dir, base)) || !yield(filepath.Join(dir, ".debug", base)) {
+			return
+		}
+		recorded := path.Dir(m.recorded())
+		for _, debug := range r.debugDirs() {
+			if name := below(debug, path.Join(recorded, base)); name != "" && !yield(name) {
+				return
+			}
+		}
+		if r.opts.CoreDir != "" && !yield(filepath.Join(r.opts.CoreDir, base)) {
+			return
+		}
+		r.named(base, yield)
+	}
+}
+
+// debugLink returns the contents of .gnu_debuglink; "" if there is none.
+func debugLink(f *elfx.File) (name string, crc uint32) {
+	s := f.Section(".gnu_debuglink")
+	if s == nil {
+		return "", 0
+	}
+	data, err := f.SectionData(s)
+	name = elfx.CString(data, 0)
+	at := (len(name) + 4) &^ 3 // after the NUL, aligned
+	if err != nil || len(data) < at+4 || filepath.Base(name) != name {
+		return "", 0
+	}
+	return name, f.ByteOrder().Uint32(data[at:])
+}
+
+// HasCRC reports whether the contents of a file have the CRC of a
+// .gnu_debuglink.
+func HasCRC(name string, crc uint32) bool {
+	f, err := elfx.OpenRegular(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	sum := crc32.NewIEEE()
+	_, err = io.Copy(sum, f)
+	return err == nil && sum.Sum32() == crc
+}
+
+// Supplement yields the names of the file that a debug file names in
+// .gnu_debugaltlink, with a build-id.
+func (r *Resolver) Supplement(name, id, debugFile string) iter.Seq[string] {
+	return unique(func(yield func(string) bool) {
+		if name != "" && !path.IsAbs(name) && !yield(filepath.Join(filepath.Dir(debugFile), name)) {
+			return
+		}
+		if !all(r.inRoots(name), yield) {
+			return
+		}
+		if all(r.idFiles(id, ".debug"), yield) {
+			all(r.withID(id), yield)
+		}
+	})
+}

@@ -1,0 +1,214 @@
+// Package resolve finds files: that of a module of a process, by the path that
+// the process knew and by build-id, and the separate debug files of an ELF
+// file. It proposes; the caller opens, compares and decides. Nothing but
+// regular files is opened, and no name that a core gave leads out of a
+// sysroot.
+package resolve
+
+import (
+	"iter"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	securejoin "github.com/cyphar/filepath-securejoin"
+)
+
+// Options say where files are looked for.
+type Options struct {
+	// Exe is the file of the main program, "" to search for it.
+	Exe string
+	// Paths are files, and directories with files, of any layout.
+	Paths []string
+	// Sysroot is the directory that recorded paths are below; "" for this
+	// system's.
+	Sysroot string
+	// ProcessRoot is the root directory as a live process sees it, which may
+	// be a container's; "" if there is none.
+	ProcessRoot string
+	// CoreDir is the directory of the core; "" if the image is from no file.
+	CoreDir string
+	// DebugDirs are directories of debug files; nil for those of the system, in
+	// Sysroot if it is given.
+	DebugDirs []string
+	// CacheDir is where the build-ids of the files below Paths are kept from
+	// one run to the next; "" not to keep them.
+	CacheDir string
+}
+
+// systemDebugDirs are where distributions install debug files, and links by
+// build-id to all files.
+var systemDebugDirs = []string{"/usr/lib/debug", "/usr/lib"}
+
+// Resolver proposes files. It is safe for concurrent use.
+type Resolver struct {
+	opts Options
+	tree func() []entry
+	byID func() map[string][]string
+}
+
+// New returns a Resolver. It looks at no file yet.
+func New(opts Options) *Resolver {
+	r := &Resolver{opts: opts}
+	r.tree = sync.OnceValue(func() []entry { return list(opts.Paths) })
+	r.byID = sync.OnceValue(func() map[string][]string { return indexIDs(r.tree(), opts) })
+	return r
+}
+
+// Module is what is known of a module.
+type Module struct {
+	Path    string // as the process knew it; may end in " (deleted)"
+	BuildID string // in lower-case hexadecimal; "" if unknown
+	Main    bool   // it is the program itself
+	// Held is a name by which the file of a live process can be opened
+	// whatever became of Path; "" if there is none.
+	Held string
+}
+
+// recorded returns the module's path, without the mark of a deleted file.
+func (m *Module) recorded() string { return strings.TrimSuffix(m.Path, " (deleted)") }
+
+// Images yields the names of files that may be the module's, each once: the
+// program given, then those below Paths, at the recorded path in Sysroot or on
+// this system, beside the core, and in directories by build-id.
+func (r *Resolver) Images(m Module) iter.Seq[string] {
+	return unique(func(yield func(string) bool) {
+		recorded := m.recorded()
+		base := path.Base(recorded)
+		if m.Main && r.opts.Exe != "" && !yield(r.opts.Exe) || !r.named(base, yield) {
+			return
+		}
+		if m.BuildID != "" && !all(r.withID(m.BuildID), yield) {
+			return
+		}
+		// A live process's file is its own, whatever is there by that name.
+		places := nonEmpty(m.Held)
+		if m.Held == "" || r.opts.Sysroot != "" {
+			places = append(r.inRoots(recorded), places...)
+		}
+		if r.opts.CoreDir != "" {
+			places = append(places, filepath.Join(r.opts.CoreDir, base))
+		}
+		if !all(places, yield) {
+			return
+		}
+		if !all(r.idFiles(m.BuildID, ""), yield) || m.BuildID != "" || !m.Main {
+			return
+		}
+		for _, e := range r.tree()[:min(len(r.tree()), maxByShape)] {
+			if !yield(e.name) {
+				return
+			}
+		}
+	})
+}
+
+// maxByShape bounds the files that are proposed for a module of which neither a
+// build-id nor a name is known.
+const maxByShape = 1 << 12
+
+// named yields the files below Paths with a base name, and reports whether to
+// go on.
+func (r *Resolver) named(base string, yield func(string) bool) bool {
+	for _, e := range r.tree() {
+		if filepath.Base(e.name) == base && !yield(e.name) {
+			return false
+		}
+	}
+	return true
+}
+
+// withID returns the files below Paths with a build-id.
+func (r *Resolver) withID(id string) []string {
+	if len(r.tree()) == 0 {
+		return nil
+	}
+	return r.byID()[id]
+}
+
+// idFiles returns where files with a build-id are in directories made for that:
+// .build-id/NN/NNNN with a suffix.
+func (r *Resolver) idFiles(id, suffix string) []string {
+	if len(id) < 4 {
+		return nil
+	}
+	name := filepath.Join(".build-id", id[:2], id[2:]+suffix)
+	var names []string
+	for _, dir := range r.debugDirs() {
+		names = append(names, filepath.Join(dir, name))
+	}
+	return names
+}
+
+// debugDirs returns the directories of debug files.
+func (r *Resolver) debugDirs() []string {
+	if r.opts.DebugDirs != nil {
+		return r.opts.DebugDirs
+	}
+	var dirs []string
+	for _, dir := range systemDebugDirs {
+		dirs = append(dirs, r.inRoots(dir)...)
+	}
+	return dirs
+}
+
+// inRoots returns where a path that is not this program's may be: in the
+// sysroot or, without one, as the process sees it and on this system.
+func (r *Resolver) inRoots(name string) []string {
+	switch {
+	case !path.IsAbs(name):
+		return nil
+	case r.opts.Sysroot != "":
+		return nonEmpty(below(r.opts.Sysroot, name))
+	case r.opts.ProcessRoot != "":
+		return append(nonEmpty(below(r.opts.ProcessRoot, name)), name)
+	}
+	return []string{name}
+}
+
+func nonEmpty(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{name}
+}
+
+// below returns where a path is below a root, or "". No symbolic link leads
+// out of it.
+func below(root, name string) string {
+	abs, err := filepath.Abs(root)
+	if err != nil {
+		return ""
+	}
+	joined, err := securejoin.SecureJoin(abs, name)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(root, strings.TrimPrefix(joined, abs))
+}
+
+// unique leaves out what was yielded before.
+func unique(names iter.Seq[string]) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		seen := map[string]bool{}
+		for name := range names {
+			if name = filepath.Clean(name); seen[name] {
+				continue
+			}
+			seen[name] = true
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+func all(names []string, yield func(string) bool) bool {
+	for _, name := range names {
+		if !yield(name) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,116 @@
+package resolve
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// maxListed bounds the files below Options.Paths: a whole distribution has
+// fewer, a path given by mistake may have more.
+const maxListed = 1 << 20
+
+// entry is a regular file below one of Options.Paths.
+type entry struct {
+	name  string
+	stamp stamp
+}
+
+// stamp tells whether a file is the one that was seen before.
+type stamp struct {
+	mtime int64 // nanoseconds
+	size  int64
+	inode uint64
+}
+
+// list returns the regular files in trees.
+func list(roots []string) []entry {
+	var files []entry
+	for _, root := range roots {
+		if target, err := filepath.EvalSymlinks(root); err == nil {
+			root = target
+		}
+		_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || len(files) >= maxListed || d.Type()&^fs.ModeSymlink != 0 {
+				return nil //nolint:nilerr // what cannot be read is not a candidate
+			}
+			if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
+				files = append(files, entry{name, stamp{st.ModTime().UnixNano(), st.Size(), inode(st)}})
+			}
+			return nil
+		})
+	}
+	return files
+}
+
+// indexIDs maps build-ids to the files that have them. Files that are as they
+// were in an earlier run are not opened again.
+func indexIDs(files []entry, opts Options) map[string][]string {
+	kept := openKept(opts)
+	ids := make([]string, len(files))
+	var unknown []int
+	for i := range files {
+		id, ok := kept.lookup(&files[i])
+		if ids[i] = id; !ok {
+			unknown = append(unknown, i)
+		}
+	}
+	inParallel(len(unknown), func(i int) { ids[unknown[i]] = readID(files[unknown[i]].name) })
+	if len(unknown) > 0 || kept.len() != len(files) {
+		kept.save(files, ids)
+	}
+	byID := make(map[string][]string)
+	for i, id := range ids {
+		if id != "" {
+			byID[id] = append(byID[id], files[i].name)
+		}
+	}
+	return byID
+}
+
+// inParallel calls f for 0 to n-1.
+func inParallel(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// readID returns the build-id of a file, "" if it has none or is no ELF file.
+func readID(name string) (id string) {
+	f, err := elfx.OpenRegular(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	var magic [4]byte
+	if n, _ := f.Read(magic[:]); n < 4 || string(magic[:]) != "\x7fELF" {
+		return ""
+	}
+	data, release, err := elfx.MapOpen(f)
+	if err != nil {
+		return ""
+	}
+	defer release()
+	_ = memreader.Guard(func() {
+		if e, err := elfx.Parse(data); err == nil {
+			id = e.BuildID()
+		}
+	}) // a file that shrinks meanwhile has none
+	return id
+}

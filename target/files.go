@@ -1,0 +1,148 @@
+package target
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/resolve"
+)
+
+func newResolver(img *core.Image, opts *Options) *resolve.Resolver {
+	o := resolve.Options{
+		Exe: opts.Exe, Paths: opts.Paths, Sysroot: opts.Sysroot, DebugDirs: opts.DebugDirs, CacheDir: opts.CacheDir,
+	}
+	switch {
+	case img.Live != nil:
+		o.ProcessRoot = fmt.Sprintf("/proc/%d/root", img.PID)
+	case img.Path != "" && img.Path != "-":
+		o.CoreDir = filepath.Dir(img.Path)
+	}
+	return resolve.New(o)
+}
+
+// query is what the resolver is told of the module.
+func (m *Module) query() resolve.Module {
+	return resolve.Module{Path: m.Path, BuildID: m.BuildID, Main: m.Main, Held: m.held}
+}
+
+// findFile takes the first file that is the right one.
+func (m *Module) findFile() {
+	m.Match = MatchMissing
+	if m.isVDSO() {
+		m.image, m.Match = m.memory, MatchMemory
+		return
+	}
+	other := m.findImage()
+	if m.image != nil {
+		m.findDebug()
+		return
+	}
+	if other != nil {
+		m.Match = MatchMismatch
+		m.problem("%s: not used: %w", m.Path, other)
+	}
+	if m.memory != nil && m.memoryHasTables() {
+		m.image = m.memory
+		if m.Match == MatchMissing {
+			m.Match = MatchMemory
+		}
+	}
+}
+
+// findImage returns why a file of the module's name is not its file, if there
+// is none that is.
+func (m *Module) findImage() (other error) {
+	for name := range m.target.files.Images(m.query()) {
+		f, release, err := openELF(name)
+		if err != nil {
+			continue
+		}
+		match, err := m.compare(f)
+		switch {
+		case err != nil:
+			if other == nil {
+				other = fmt.Errorf("%s (%w)", name, err)
+			}
+		case emptyCode(f):
+			if m.debug == nil {
+				m.useDebug(f, name, release)
+				continue
+			}
+		default:
+			m.image, m.File, m.Match = f, m.showName(name), match
+			m.open = append(m.open, release)
+			m.rebase()
+			return nil
+		}
+		release()
+	}
+	return other
+}
+
+// rebase makes up for a prelinked file: one that was given other addresses
+// than the file at hand, which is otherwise the same.
+func (m *Module) rebase() {
+	if m.memory == nil || m.image.Type != elfx.TypeDyn {
+		return
+	}
+	was, _ := m.memory.Span()
+	is, _ := m.image.Span()
+	m.Bias += pageDown(was) - pageDown(is)
+}
+
+// findDebug looks for the debug file of the module's image, unless the image
+// has all that one would.
+func (m *Module) findDebug() {
+	if m.debug != nil || hasContents(m.image, ".debug_info") && m.image.Section(".symtab") != nil {
+		return
+	}
+	id := m.image.BuildID()
+	for c := range m.target.files.DebugFiles(m.query(), m.image, m.File) {
+		f, release, err := openELF(c.Name)
+		if err != nil {
+			continue
+		}
+		switch {
+		case f.Machine != m.image.Machine || f.BigEndian != m.image.BigEndian:
+		case f.Section(".symtab") == nil && !hasContents(f, ".debug_info"):
+		case id != "" && f.BuildID() == id, id == "" && c.Linked && resolve.HasCRC(c.Name, c.CRC):
+			m.useDebug(f, c.Name, release)
+			return
+		}
+		release()
+	}
+}
+
+func (m *Module) useDebug(f *elfx.File, name string, release func()) {
+	m.debug, m.DebugFile = f, m.showName(name)
+	m.open = append(m.open, release)
+}
+
+// hasContents reports whether f has a section that is not empty.
+func hasContents(f *elfx.File, name string) bool {
+	s := f.Section(name)
+	return s != nil && s.Type != elfx.SectNobits && s.Size > 0
+}
+
+// emptyCode reports whether f is a file of debug information only, whose code
+// was left out.
+func emptyCode(f *elfx.File) bool {
+	s := f.Section(".text")
+	return s != nil && s.Type == elfx.SectNobits
+}
+
+// openELF maps an ELF file.
+func openELF(name string) (*elfx.File, func(), error) {
+	data, release, err := elfx.MapFile(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := elfx.Parse(data)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return f, release, nil
+}
