@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -14,9 +15,12 @@ import (
 
 // maxExecs is how often a process may start another program between being
 // prepared for and being stopped before Attach gives up.
-const maxExecs = 5
+const maxExecs = 8
 
-var errExecuted = errors.New("the process keeps starting other programs (execve)")
+var (
+	errExecuted = errors.New("the process keeps starting other programs (execve)")
+	errNoMemory = errors.New("it has no memory of its own: it is a thread of the kernel, or about to end")
+)
 
 // Attach makes an image of process pid as it is at one moment. Everything that
 // can be known before is prepared first; then all threads are stopped, their
@@ -38,23 +42,33 @@ func Attach(ctx context.Context, pid int, opts AttachOptions) (*Image, error) {
 	if opts.MaxStop == 0 {
 		opts.MaxStop = DefaultMaxStop
 	}
-	for range maxExecs {
+	if pid == os.Getpid() {
+		return nil, fmt.Errorf("process %d is sfcore itself, which cannot stop itself", pid)
+	}
+	var err error
+	for try := range maxExecs {
+		time.Sleep(time.Duration(try) * time.Millisecond)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		v, err := prepare(pid)
-		if err != nil {
-			return nil, err
+		var v *visit
+		if v, err = prepare(pid); err == nil {
+			if err = v.stop(opts); err == nil {
+				return v.image(), nil
+			}
+			v.close()
+			if errors.Is(err, ErrDenied) {
+				continue // it was not denied before: most likely a thread in execve
+			}
 		}
-		if err = v.stop(opts); err == nil {
-			return v.image(), nil
-		}
-		v.close()
-		if !errors.Is(err, errExecuted) {
+		if !errors.Is(err, errExecuted) && !errors.Is(err, errNoMemory) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("process %d: %w", pid, errExecuted)
+	if errors.Is(err, ErrDenied) {
+		return nil, err
+	}
+	return nil, fmt.Errorf("process %d: %w", pid, err)
 }
 
 // visit is one snapshot of a process in the making.
@@ -129,17 +143,17 @@ func (v *visit) lookAround() error {
 		return v.dir.explain(err)
 	}
 	v.snap.Started = leader.started
-	if v.mem, err = memreader.OpenProcess(pid); err != nil {
+	if leader.state == Zombie && !v.dir.findAlive() {
+		return fmt.Errorf("process %d has ended, and waits for its parent to take notice (zombie): %w", pid, ErrNoProcess)
+	}
+	if v.mem, err = memreader.OpenProcess(v.dir.alive); err != nil {
 		return v.dir.explain(err)
 	}
-	if v.mapsText, err = v.dir.read("maps"); err != nil {
+	if v.mapsText, err = v.dir.read(v.dir.memory("maps")); err != nil {
 		return v.dir.explain(err)
 	}
 	if len(v.mapsText) == 0 {
-		if leader.state == Zombie {
-			return fmt.Errorf("process %d has ended, and waits for its parent to take notice (zombie): %w", pid, ErrNoProcess)
-		}
-		return fmt.Errorf("process %d has no memory of its own: it is a thread of the kernel, or about to end", pid)
+		return errNoMemory
 	}
 	if v.maps, err = parseMaps(v.mapsText); err != nil {
 		return err
@@ -147,14 +161,14 @@ func (v *visit) lookAround() error {
 	if v.arch, err = v.dir.arch(); err != nil {
 		return err
 	}
-	if auxv, err := v.dir.read("auxv"); err == nil {
+	if auxv, err := v.dir.read(v.dir.memory("auxv")); err == nil {
 		v.auxv = parseAuxv(auxv, byteOrder(v.arch))
 	}
 	if v.dir.link("ns/pid") != ownPIDNamespace() {
 		v.snap.NSPID = status.innermost()
 	}
 	v.command = v.dir.commandLine()
-	v.executable, _ = strings.CutSuffix(v.dir.link("exe"), deletedSuffix)
+	v.executable, _ = strings.CutSuffix(v.dir.link(v.dir.memory("exe")), deletedSuffix)
 	v.files.hold(v.dir, v.maps)
 	heads := v.headCopies()
 	v.mem.ReadAll(heads, nil)

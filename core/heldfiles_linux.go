@@ -66,10 +66,10 @@ func (h *heldFiles) hold(d *procDir, maps []procMapping) {
 func (d *procDir) openMapped(m *procMapping) *os.File {
 	names := []string{fmt.Sprintf("map_files/%x-%x", m.Lo, m.Hi)}
 	if !m.Deleted {
-		names = append(names, "root"+m.Path)
+		names = append(names, d.memory("root")+m.Path)
 	}
-	if exe, _ := strings.CutSuffix(d.link("exe"), deletedSuffix); exe == m.Path {
-		names = append(names, "exe")
+	if exe, _ := strings.CutSuffix(d.link(d.memory("exe")), deletedSuffix); exe == m.Path {
+		names = append(names, d.memory("exe"))
 	}
 	for _, name := range names {
 		if f, err := d.openRegular(name); err == nil {
@@ -99,7 +99,7 @@ func (d *procDir) openRegular(name string) (*os.File, error) {
 
 // arch returns the architecture of the program that the process runs.
 func (d *procDir) arch() (*arch.Arch, error) {
-	f, err := d.openRegular("exe")
+	f, err := d.openRegular(d.memory("exe"))
 	if err != nil {
 		return nil, d.explain(err)
 	}

@@ -93,7 +93,7 @@ const maxCommand = 4096
 
 // commandLine returns the arguments of the process, separated by spaces.
 func (d *procDir) commandLine() string {
-	text, _ := d.read("cmdline")
+	text, _ := d.read(d.memory("cmdline"))
 	text = bytes.TrimRight(text[:min(len(text), maxCommand)], "\x00")
 	return string(bytes.ReplaceAll(text, []byte{0}, []byte{' '}))
 }

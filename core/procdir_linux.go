@@ -21,6 +21,9 @@ const maxProcFile = 512 << 20
 type procDir struct {
 	pid int
 	fd  int
+	// alive is a thread that has not ended, and through which the memory of
+	// the process is seen: its first thread has none after it has ended.
+	alive int
 }
 
 func openProc(pid int) (*procDir, error) {
@@ -28,7 +31,25 @@ func openProc(pid int) (*procDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &procDir{pid, fd}, nil
+	return &procDir{pid: pid, fd: fd, alive: pid}, nil
+}
+
+// memory returns the name of a file that shows the memory of the process.
+func (d *procDir) memory(name string) string {
+	return "task/" + strconv.Itoa(d.alive) + "/" + name
+}
+
+// findAlive looks for a thread that has not ended, and reports whether there
+// is one.
+func (d *procDir) findAlive() bool {
+	tids, _ := d.threads()
+	for _, tid := range tids {
+		if st, err := d.stat("task/" + strconv.Itoa(tid) + "/stat"); err == nil && st.state != Zombie && st.state != Ended {
+			d.alive = tid
+			return true
+		}
+	}
+	return false
 }
 
 func (d *procDir) close() { _ = unix.Close(d.fd) }

@@ -24,6 +24,9 @@ var errMapsLine = errors.New("not a line of /proc/PID/maps")
 // parseMaps decodes /proc/PID/maps:
 //
 //	7f0000000000-7f0000001000 r-xp 00001000 08:01 1234   /usr/lib/libc.so.6
+//
+// The file is read in pieces, between which a process that runs may change its
+// mappings: a line that is below the end of the one before is left out.
 func parseMaps(text []byte) ([]procMapping, error) {
 	maps := make([]procMapping, 0, bytes.Count(text, []byte("\n")))
 	for number := 1; len(text) > 0; number++ {
@@ -32,10 +35,9 @@ func parseMaps(text []byte) ([]procMapping, error) {
 		if err != nil {
 			return maps, fmt.Errorf("/proc/PID/maps: line %d: %w", number, err)
 		}
-		if n := len(maps); n > 0 && m.Lo < maps[n-1].Hi {
-			return maps, fmt.Errorf("/proc/PID/maps: line %d: %#x is below the end of the line before", number, m.Lo)
+		if n := len(maps); n == 0 || m.Lo >= maps[n-1].Hi {
+			maps = append(maps, m)
 		}
-		maps = append(maps, m)
 		text = rest
 	}
 	return maps, nil

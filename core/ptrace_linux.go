@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -76,16 +77,18 @@ var errNoChange = errors.New("no change")
 // had a stop's signal reported, by a wait without WNOWAIT, would forget the
 // signal if the tracer died before it could pass it on [linux kernel/exit.c:
 // wait_task_stopped].
-func peek(tid int) (change, error) {
-	return waitThread(tid, unix.WSTOPPED|unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL)
-}
+//
+// It knows the tracees of this system thread only.
+func peek(tid int) (change, error) { return waitThread(tid, peekOptions|unix.WNOTHREAD) }
+
+const peekOptions = unix.WSTOPPED | unix.WEXITED | unix.WNOHANG | unix.WNOWAIT | unix.WALL
 
 // reap takes a tracee out of the process table if it has ended. Its process
 // waits for that if another of its threads calls execve. Any thread of the
 // tracer's process may do it. A wait for the end of a tracee takes its stops
 // as well, so it is made only when the end is certain.
 func reap(tid int) {
-	if what, err := peek(tid); err == nil && what.ended {
+	if what, err := waitThread(tid, peekOptions); err == nil && what.ended {
 		_, _ = waitThread(tid, unix.WEXITED|unix.WNOHANG|unix.WALL)
 	}
 }
@@ -119,21 +122,32 @@ func waitThread(tid, options int) (change, error) {
 	return change{signal: status & 0xff, event: status >> 8}, nil
 }
 
-// onTracerThread runs f on a system thread of its own, which ends with f: what
-// f still traces then, the kernel lets go.
+// onTracerThread runs f on a system thread of its own, which has ended when
+// onTracerThread returns: what f still traces then, the kernel lets go.
 func onTracerThread(f func()) {
-	done := make(chan struct{})
+	thread := make(chan int)
 	go func() {
-		defer close(done)
-		runtime.LockOSThread() // and never unlocked
+		runtime.LockOSThread() // and never unlocked: the thread ends with this
 		if unix.Gettid() != unix.Getpid() {
 			f()
+			thread <- unix.Gettid()
 			return
 		}
 		// This is the program's first thread, which cannot end before it. While
 		// it is taken, other goroutines are on others.
 		onTracerThread(f)
 		runtime.UnlockOSThread()
+		close(thread)
 	}()
-	<-done
+	tid, ok := <-thread
+	for range maxEnding {
+		if !ok || unix.Tgkill(unix.Getpid(), tid, 0) != nil {
+			return
+		}
+		time.Sleep(nap)
+	}
 }
+
+// maxEnding bounds the wait for the end of the tracer's thread, in naps. It
+// takes a few, and nothing but a defect can make it more.
+const maxEnding = 2000

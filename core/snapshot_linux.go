@@ -138,7 +138,7 @@ func (v *visit) copyRegisters(tracees []tracee) {
 // copyStacks copies the used parts of the stacks: those of the stack pointers,
 // then those that signal handlers on alternate stacks have interrupted.
 func (v *visit) copyStacks(budget uint64, deadline time.Time) error {
-	text, err := v.dir.readInto("maps", make([]byte, 0, len(v.mapsText)+64<<10))
+	text, err := v.dir.readInto(v.dir.memory("maps"), make([]byte, 0, len(v.mapsText)+64<<10))
 	if err != nil {
 		return v.dir.explain(err)
 	}

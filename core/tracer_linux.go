@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +19,7 @@ type tracer struct {
 	tracees  []tracee
 	known    map[int]bool
 	listed   map[int]bool // the threads when they were listed last
-	deadline time.Time // for stopping
+	deadline time.Time    // for stopping
 	ended    int
 
 	mu     sync.Mutex
@@ -45,6 +46,10 @@ const (
 )
 
 const (
+	// maxSeizes is how often seizing a thread is tried that ends or executes
+	// another program at that moment.
+	maxSeizes = 3
+
 	// patience is how long nothing may happen before the threads still awaited
 	// are looked at: those in an uninterruptible state may stay in it.
 	patience = 10 * time.Millisecond
@@ -94,32 +99,36 @@ func (t *tracer) seizeNew() (int, error) {
 }
 
 func (t *tracer) seize(tid int) tracee {
-	err := seizeThread(tid)
-	if errors.Is(err, unix.EPERM) {
+	var err error
+	for range maxSeizes {
+		if err = seizeThread(tid); err == nil {
+			t.traces(tid)
+			return tracee{tid: tid, step: seized}
+		} else if !errors.Is(err, unix.EPERM) {
+			break
+		}
 		// A child of a seized thread is seized already.
 		if _, err := peek(tid); err == nil || errors.Is(err, errNoChange) {
 			t.traces(tid)
 			return tracee{tid: tid, step: asked}
 		}
+		st := t.dir.status("task/" + strconv.Itoa(tid) + "/status")
+		switch by := st.number("TracerPid", 0); {
+		case by != 0:
+			return tracee{tid: tid, step: missed, err: &tracedError{by, processName(by)}}
+		case !strings.HasPrefix(st["State"], "Z") && len(st) > 0:
+			// Perhaps it was a thread that ended, whose id another has taken
+			// over by execve.
+		case tid == t.dir.pid && len(st) > 0:
+			return tracee{tid: tid, step: missed, err: errZombie}
+		default:
+			return tracee{tid: tid, step: ended}
+		}
 	}
-	switch {
-	case err == nil:
-		t.traces(tid)
-		return tracee{tid: tid, step: seized}
-	case errors.Is(err, unix.ESRCH):
+	if errors.Is(err, unix.ESRCH) {
 		return tracee{tid: tid, step: ended}
 	}
-	c := tracee{tid: tid, step: missed, err: fmt.Errorf("the thread cannot be traced: %w", err)}
-	st := t.dir.status("task/" + strconv.Itoa(tid) + "/status")
-	switch by := st.number("TracerPid", 0); {
-	case by != 0:
-		c.err = &tracedError{by, processName(by)}
-	case st["State"] != "" && parseState(st["State"][:1]) == Zombie:
-		c.err = errZombie
-	case len(st) == 0:
-		c.step = ended
-	}
-	return c
+	return tracee{tid: tid, step: missed, err: fmt.Errorf("the thread cannot be traced: %w", err)}
 }
 
 func (t *tracer) traces(tid int) {

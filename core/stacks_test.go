@@ -1,0 +1,101 @@
+package core
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sfcore/sfcore/arch"
+)
+
+func TestStackSpans(t *testing.T) {
+	maps := []procMapping{
+		{Mapping: Mapping{Lo: 0x1000, Hi: 0x5000}},
+		{Mapping: Mapping{Lo: 0x5000, Hi: 0x6000}},
+		{Mapping: Mapping{Lo: 0x10000, Hi: 0x20000}},
+		{Mapping: Mapping{Lo: ^uint64(0xfff), Hi: ^uint64(0)}},
+	}
+	tests := []struct {
+		name          string
+		sps           []uint64
+		budget, total uint64
+		want          []span
+	}{
+		{"to the end", []uint64{0x4f00}, 1 << 20, 1 << 30, []span{{0x4e80, 0x5000, 0x5000}}},
+		{"budget", []uint64{0x11000}, 0x100, 1 << 30, []span{{0x10f80, 0x11100, 0x20000}}},
+		{"red zone ends at the mapping", []uint64{0x5010}, 1 << 20, 1 << 30, []span{{0x5000, 0x6000, 0x6000}}},
+		{"nowhere", []uint64{0, 0x6000, 0xfff, ^uint64(0)}, 1 << 20, 1 << 30, nil},
+		{"two in one mapping", []uint64{0x12000, 0x11000, 0x11000}, 0x1000, 1 << 30, []span{{0x10f80, 0x13000, 0x20000}}},
+		{"two apart", []uint64{0x18000, 0x11000}, 0x100, 1 << 30, []span{{0x10f80, 0x11100, 0x20000}, {0x17f80, 0x18100, 0x20000}}},
+		{"neighbours stay apart", []uint64{0x4f00, 0x5010}, 1 << 20, 1 << 30, []span{{0x4e80, 0x5000, 0x5000}, {0x5000, 0x6000, 0x6000}}},
+		{"total", []uint64{0x11000, 0x18000}, 1 << 20, 0x200, []span{{0x10f80, 0x11100, 0x20000}, {0x17f80, 0x18100, 0x20000}}},
+		{"top of the address space", []uint64{^uint64(0xff)}, ^uint64(0), 1 << 30, []span{{^uint64(0x17f), ^uint64(0), ^uint64(0)}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := stackSpans(tt.sps, maps, tt.budget, tt.total); !slices.Equal(got, tt.want) {
+				t.Errorf("got %#x, want %#x", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestWithout(t *testing.T) {
+	others := []copied{{span: span{10, 20, 50}}, {span: span{30, 40, 50}}}
+	tests := []struct {
+		name string
+		s    span
+		want []span
+	}{
+		{"apart", span{41, 50, 50}, []span{{41, 50, 50}}},
+		{"covered", span{12, 18, 50}, nil},
+		{"around both", span{5, 45, 50}, []span{{5, 10, 50}, {20, 30, 50}, {40, 45, 50}}},
+		{"between", span{20, 30, 50}, []span{{20, 30, 50}}},
+		{"over one end", span{35, 45, 50}, []span{{40, 45, 50}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := without([]span{tt.s}, others); !slices.Equal(got, tt.want) {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// A signal frame on an alternate stack is found by uc_stack, which describes
+// the stack that it is on.
+func TestInterruptedSP(t *testing.T) {
+	const base, size, sp, old = 0x7000_0000, 0x4000, 0x7000_3008, 0x7fff_0000_1230
+	for _, a := range []*arch.Arch{arch.AMD64, arch.AArch64, arch.S390X} {
+		frame := func(ssSP, ssSize, oldSP uint64) []byte {
+			b := make([]byte, 0x800)
+			order := byteOrder(a)
+			const at = 0x210
+			order.PutUint64(b[at:], ssSP)
+			order.PutUint64(b[at+16:], ssSize)
+			order.PutUint64(b[at+a.AltStackToSP:], oldSP)
+			return b
+		}
+		tests := []struct {
+			name  string
+			stack []byte
+			ok    bool
+		}{
+			{"found", frame(base, size, old), true},
+			{"interrupted on the same stack", frame(base, size, base+0x1000), false},
+			{"another stack", frame(base+0x10000, size, old), false},
+			{"too small a stack", frame(sp-8, 1024, old), false},
+			{"too large a stack", frame(base, 1<<40, old), false},
+			{"no signal", make([]byte, 0x800), false},
+			{"cut off", frame(base, size, old)[:0x210+a.AltStackToSP], false},
+			{"nothing", nil, false},
+		}
+		for _, tt := range tests {
+			t.Run(a.Name+"/"+tt.name, func(t *testing.T) {
+				got, ok := interruptedSP(a, sp, tt.stack)
+				if ok != tt.ok || ok && got != old {
+					t.Errorf("got %#x, %v, want %#x, %v", got, ok, uint64(old), tt.ok)
+				}
+			})
+		}
+	}
+}
