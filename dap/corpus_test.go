@@ -191,8 +191,8 @@ func TestVectorRegisters(t *testing.T) {
 	var all godap.VariablesResponseBody
 	ref := c.variables(c.scope(frame, "Registers"))["general"].VariablesReference
 	c.do("variables", map[string]any{"variablesReference": ref, "start": 2, "count": 3, "format": map[string]any{"hex": true}}, &all)
-	if len(all.Variables) != 3 || all.Variables[0].Name != "rcx" || strings.Contains(all.Variables[0].Value, "(") {
-		t.Errorf("got %+v, want 3 from rcx in hexadecimal", all.Variables)
+	if len(all.Variables) != 3 || all.Variables[0].Name != "rbx" || strings.Contains(all.Variables[0].Value, "(") {
+		t.Errorf("got %+v, want 3 from rbx in hexadecimal", all.Variables)
 	}
 	c.refused("variables", map[string]any{"variablesReference": frame}, idReference)
 	c.refused("variables", map[string]any{"variablesReference": -1}, idReference)

@@ -132,7 +132,7 @@ func (s *session) announce() {
 		}
 	case snap.target.Image().Signal != nil:
 		info := snap.exception(snap.target.Image().Signal)
-		body.Reason, body.Description, body.Text = "exception", info.Description, info.Details.Message
+		body.Reason, body.Description, body.Text = "exception", info.Details.FullTypeName, info.Details.Message
 	default:
 		body.Description, body.Text = "Core file", "the core file names no signal"
 	}

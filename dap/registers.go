@@ -44,18 +44,22 @@ func (s *snapshot) groupVariables(st *stack, r ref) []godap.Variable {
 
 // amd64Order is the order in which people list the registers of amd64, by
 // DWARF number.
-var amd64Order = []arch.Reg{0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+var amd64Order = []arch.Reg{16, 0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// registersIn returns the registers with a rule that are in a group.
+// registersIn returns the registers with a rule that are in a group, the PC
+// first.
 func (s *snapshot) registersIn(group int) []arch.Reg {
 	a := s.target.Image().Arch
 	if a.Machine == arch.EMX86_64 && group == groupGeneral {
 		return amd64Order
 	}
 	var regs []arch.Reg
+	if group == groupGeneral {
+		regs = append(regs, a.PC)
+	}
 	for reg := range arch.Reg(arch.NumRegs) {
 		name := a.Regs[reg]
-		if name != "" && (name[0] == 'f') == (group == groupFloat) {
+		if name != "" && reg != a.PC && (name[0] == 'f') == (group == groupFloat) {
 			regs = append(regs, reg)
 		}
 	}

@@ -160,8 +160,7 @@ func (s *session) info(ctx context.Context, at *place, args string) (string, err
 		if signal == nil {
 			return "no signal stopped the process", nil
 		}
-		e := s.snap.exception(signal)
-		fmt.Fprintf(&b, "%s: %s", e.Description, e.Details.Message)
+		b.WriteString(s.snap.exception(signal).Description)
 	case "threads":
 		for _, th := range s.snap.threadList() {
 			fmt.Fprintln(&b, oneLine(th.Name))

@@ -73,25 +73,29 @@ func (s *session) exceptionInfo(_ context.Context, args *godap.ExceptionInfoArgu
 	return snap.exception(signal), nil
 }
 
-// exception describes the signal that stopped the process.
+// exception describes the signal that stopped the process. Clients show the
+// description, few the details.
 func (s *snapshot) exception(signal *core.Signal) *godap.ExceptionInfoResponseBody {
-	description := signal.Name
+	what := signal.Name
 	if signal.CodeName != "" {
-		description += " (" + signal.CodeName + ")"
+		what += " (" + signal.CodeName + ")"
 	}
 	if signal.HasAddress {
-		description += fmt.Sprintf(" at %#x", signal.Address)
+		what += fmt.Sprintf(" at %#x", signal.Address)
 	}
-	details := &godap.ExceptionDetails{TypeName: signal.Name, FullTypeName: description, Message: s.target.Meaning(signal)}
+	meaning := oneLine(s.target.Meaning(signal))
 	if text := s.abortMessage(); text != "" && signal.Name == "SIGABRT" {
-		details.Message += ": " + text
+		meaning += ": " + text
 	}
-	if details.Message == "" {
-		details.Message = description
+	body := &godap.ExceptionInfoResponseBody{
+		ExceptionId: signal.Name, Description: what, BreakMode: "unhandled",
+		Details: &godap.ExceptionDetails{TypeName: signal.Name, FullTypeName: what, Message: what},
 	}
-	return &godap.ExceptionInfoResponseBody{
-		ExceptionId: signal.Name, Description: description, BreakMode: "unhandled", Details: details,
+	if meaning != "" {
+		body.Description += ": " + meaning
+		body.Details.Message = meaning
 	}
+	return body
 }
 
 // maxAbortMessage bounds the text that is shown of an abort message.

@@ -61,6 +61,53 @@ async function pickProcess() {
 	return picked && picked.description;
 }
 
+const memoryShown = 1024; // bytes
+
+/** Shows the memory that a variable or an expression points to. */
+async function showMemory(argument) {
+	const session = vscode.debug.activeDebugSession;
+	if (!session) {
+		return;
+	}
+	let reference = argument && argument.variable && argument.variable.memoryReference;
+	if (!reference) {
+		const expression = await vscode.window.showInputBox({ title: 'Show Memory', prompt: 'Address, register or expression', value: '$sp' });
+		if (!expression) {
+			return;
+		}
+		const frame = vscode.debug.activeStackItem;
+		const { result } = await session.customRequest('evaluate', { expression, context: 'watch', frameId: frame && frame.frameId });
+		reference = result.split(' ')[0];
+	}
+	const uri = vscode.Uri.from({ scheme: 'sfcore-memory', path: `/${session.name}/${reference}.hex`, query: session.id });
+	await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true });
+}
+
+/** Writes memory as hexdump -C does. */
+class MemoryDocuments {
+	constructor() {
+		this.sessions = new Map();
+	}
+
+	async provideTextDocumentContent(uri) {
+		const session = this.sessions.get(uri.query);
+		if (!session) {
+			return 'The session has ended.\n';
+		}
+		const reference = path.posix.basename(uri.path, '.hex');
+		const { address, data, unreadableBytes } = await session.customRequest('readMemory', { memoryReference: reference, count: memoryShown });
+		const bytes = Buffer.from(data || '', 'base64');
+		let text = '', at = BigInt(address);
+		for (let i = 0; i < bytes.length; i += 16, at += 16n) {
+			const row = bytes.subarray(i, i + 16);
+			const hex = [...row].map(b => b.toString(16).padStart(2, '0')).join(' ').padEnd(47);
+			const letters = [...row].map(b => b >= 0x20 && b < 0x7f ? String.fromCharCode(b) : '.').join('');
+			text += `${at.toString(16).padStart(16, '0')}  ${hex}  |${letters}|\n`;
+		}
+		return unreadableBytes ? `${text}${at.toString(16).padStart(16, '0')}  not readable\n` : text;
+	}
+}
+
 /** Shows core files that are opened from the explorer in the debugger. */
 class CoreEditor {
 	async openCustomDocument(uri) {
@@ -74,7 +121,12 @@ class CoreEditor {
 }
 
 exports.activate = context => {
+	const memory = new MemoryDocuments();
 	context.subscriptions.push(
+		vscode.commands.registerCommand('sfcore.showMemory', showMemory),
+		vscode.workspace.registerTextDocumentContentProvider('sfcore-memory', memory),
+		vscode.debug.onDidStartDebugSession(session => session.type === 'sfcore' && memory.sessions.set(session.id, session)),
+		vscode.debug.onDidTerminateDebugSession(session => memory.sessions.delete(session.id)),
 		vscode.commands.registerCommand('sfcore.openCore', openCore),
 		vscode.commands.registerCommand('sfcore.pickProcess', pickProcess),
 		vscode.window.registerCustomEditorProvider('sfcore.core', new CoreEditor()),
