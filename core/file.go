@@ -93,7 +93,7 @@ func openBytes(data []byte) (*Image, error) {
 	img.Executable = img.executable()
 
 	size := uint64(len(data))
-	missing := extent(f.Progs) - min(size, extent(f.Progs))
+	missing := extent(f) - min(size, extent(f))
 	if img.Truncated = img.truncation(size, missing, space.Segments()); img.Truncated != nil {
 		img.Problems = append(img.Problems, fmt.Errorf("the core file is truncated: %d of %d bytes are missing, and with them memory of %d of %d mappings",
 			missing, size+missing, len(img.Truncated.Mappings), len(img.Mappings)))

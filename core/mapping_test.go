@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/binary"
 	"errors"
 	"slices"
 	"testing"
@@ -196,9 +197,37 @@ func TestExtent(t *testing.T) {
 		{"overflow", elfx.Prog{Type: elfx.ProgLoad, Off: top - 2, Filesz: 7}, top},
 	}
 	for _, tt := range tests {
-		if got := extent([]elfx.Prog{tt.prog}); got != tt.want {
+		f, err := elfx.Parse(testkit.NewCore(arch.AMD64).Done())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Progs = []elfx.Prog{tt.prog}
+		if got := extent(f); got != tt.want {
 			t.Errorf("%s: got %#x, want %#x", tt.name, got, tt.want)
 		}
+	}
+}
+
+// Section headers follow the segments, and count them where these are many.
+func TestTruncatedSectionHeaders(t *testing.T) {
+	data := testkit.NewCore(arch.AMD64).Thread(1, 0, regs(arch.AMD64, 0)).Done()
+	binary.LittleEndian.PutUint64(data[40:], uint64(len(data)))
+	binary.LittleEndian.PutUint16(data[58:], 64)
+	binary.LittleEndian.PutUint16(data[60:], 2)
+	whole := append(data, make([]byte, 128)...)
+	for _, lost := range []uint64{0, 1, 128} {
+		img, err := openBytes(whole[:uint64(len(whole))-lost])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var missing uint64
+		if img.Truncated != nil {
+			missing = img.Truncated.Missing
+		}
+		if missing != lost {
+			t.Errorf("got %d bytes missing, want %d", missing, lost)
+		}
+		img.Close()
 	}
 }
 

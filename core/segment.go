@@ -28,14 +28,16 @@ func segments(f *elfx.File) []memreader.Segment {
 	return segs
 }
 
-// extent returns the size that a core file with these segments has, in bytes.
-func extent(progs []elfx.Prog) uint64 {
+// extent returns the size that a core file has, in bytes: to the end of its last
+// segment, or of its section headers. Those are at the end and tell how many
+// segments there are, where these are many [gABI 5.1: PN_XNUM].
+func extent(f *elfx.File) uint64 {
 	end := uint64(0)
-	for i := range progs {
-		p := &progs[i]
+	for i := range f.Progs {
+		p := &f.Progs[i]
 		if p.Filesz > 0 && (p.Type == elfx.ProgLoad || p.Type == elfx.ProgNote) {
 			end = max(end, p.Off+min(p.Filesz, -p.Off-1))
 		}
 	}
-	return end
+	return max(end, f.SectionsEnd())
 }

@@ -70,6 +70,16 @@ func (f *File) Section(name string) *Section {
 	return nil
 }
 
+// SectionsEnd returns the offset at which the section headers should end, which
+// may be beyond the end of the file; 0 if there are none.
+func (f *File) SectionsEnd() uint64 {
+	off, n := f.order.Uint64(f.Data[40:]), uint64(f.order.Uint16(f.Data[60:]))
+	if off == 0 || n == 0 || f.order.Uint16(f.Data[58:]) != shdrSize {
+		return 0
+	}
+	return off + min(n*shdrSize, -off-1)
+}
+
 func (f *File) lazySections() func() ([]Section, error) {
 	return sync.OnceValues(f.readSections)
 }
