@@ -3,6 +3,7 @@
 SHELL    := bash
 TOOL     := go tool -modfile=tools/go.mod
 FUZZTIME ?= 30s
+RUNS     ?= 200000
 BASE     ?= main
 COUNT    ?= 10
 PKG      ?= ./...
@@ -13,7 +14,7 @@ SYSTEMS := linux/amd64 linux/arm64 linux/s390x darwin/arm64 windows/amd64
 # Packages whose tests know -update.
 GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/testkit[] ]/ { print $$1 }')
 
-.PHONY: help build test race lint fmt generate golden fuzz bench bench-peers benchcmp cover cross qemu e2e vsix e2e-vscode cores check
+.PHONY: help build test race lint fmt generate golden fuzz torture bench bench-peers benchcmp cover cross qemu e2e vsix e2e-vscode cores check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +44,9 @@ golden: ## rewrite golden files; then look at git diff
 
 fuzz: ## run every fuzz target for FUZZTIME=30s
 	.ci/fuzz $(FUZZTIME)
+
+torture: ## damage cores and executables RUNS=200000 times and check what is made of them
+	go run ./torture -runs $(RUNS)
 
 bench: ## run the benchmarks of PKG=./... COUNT=10 times
 	go test -run='^$$' -bench=. -count=$(COUNT) $(PKG)
@@ -76,7 +80,7 @@ cores: ## walk every recorded core and compare with the stacks expected of it
 	go test -count=1 -run=Corpus ./core ./target
 
 e2e: ## compare with gdb and eu-stack on this machine (needs both)
-	go test -tags e2e ./e2e/...
+	go test -count=1 -tags e2e ./e2e/...
 
 vsix: ## package the VS Code extension as bin/sfcore.vsix (needs npm)
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o editors/vscode/bin/ ./cmd/sfcore

@@ -95,7 +95,7 @@ func corpus(name string) map[string]any {
 	}
 }
 
-var initialize = map[string]any{"adapterID": "sfcore", "linesStartAt1": true, "columnsStartAt1": true, "supportsProgressReporting": true}
+var initialize = map[string]any{"adapterID": "sfcore", "linesStartAt1": true, "columnsStartAt1": true, "supportsProgressReporting": true, "supportsInvalidatedEvent": true}
 
 // open begins a session and opens a process.
 func open(t *testing.T, config any) (*tester, godap.StoppedEventBody) {

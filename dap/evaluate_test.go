@@ -117,3 +117,35 @@ func TestCompletions(t *testing.T) {
 	c.do("completions", map[string]any{"text": "é", "column": 100}, nil)
 	c.do("completions", map[string]any{"text": "b", "column": -5}, nil)
 }
+
+// TestPath checks that a directory named in the console brings names, and that
+// the client is told.
+func TestPath(t *testing.T) {
+	config := corpus("amd64-v3-threads")
+	paths := config["paths"].([]string)
+	delete(config, "paths")
+	c, stopped := open(t, config)
+	before := c.frames(stopped.ThreadId)
+	if strings.Contains(before[0].Name, "boom") {
+		t.Fatalf("got %+v without the program's file", before[0])
+	}
+	if got := c.evaluate(0, "repl", "path "+paths[0]); !strings.Contains(got, paths[0]) {
+		t.Errorf("got %q", got)
+	}
+	var e struct{ Areas []string }
+	c.event("invalidated", &e)
+	if len(e.Areas) != 1 || e.Areas[0] != "all" {
+		t.Errorf("got %+v, want all areas", e)
+	}
+	c.refused("scopes", map[string]any{"frameId": before[0].Id}, idReference)
+	if after := c.frames(stopped.ThreadId); after[0].Name != "boom" {
+		t.Errorf("got %+v, want boom", after[0])
+	}
+	for reason := ""; reason != "changed"; {
+		var m struct{ Reason string }
+		c.event("module", &m)
+		reason = m.Reason
+	}
+	c.refused("evaluate", map[string]any{"expression": "path /no/such", "context": "repl"}, idExpression)
+	c.refused("evaluate", map[string]any{"expression": "path " + cores + "README.md", "context": "repl"}, idExpression)
+}

@@ -140,7 +140,7 @@ func (s *session) announce() {
 	for _, problem := range snap.target.ReportProblems() {
 		s.output("important", "%s", problem)
 	}
-	s.background.Go(func() { s.sendModules(snap) })
+	s.background.Go(func() { s.sendModules(snap, "new") })
 }
 
 // stopped returns the snapshot, or why there is none.

@@ -48,8 +48,9 @@ func (s *session) moduleList(ctx context.Context, args *godap.ModulesArguments) 
 	return &body, nil
 }
 
-// sendModules tells the client of all modules, while it asks for stacks.
-func (s *session) sendModules(snap *snapshot) {
+// sendModules tells the client of all modules, which are new or changed, while
+// it asks for stacks.
+func (s *session) sendModules(snap *snapshot, reason string) {
 	for _, m := range snap.target.Modules() {
 		if snap.ctx.Err() != nil {
 			return
@@ -61,7 +62,7 @@ func (s *session) sendModules(snap *snapshot) {
 		s.event("module", &struct {
 			Reason string `json:"reason"`
 			Module module `json:"module"`
-		}{"new", describeModule(report)})
+		}{reason, describeModule(report)})
 		for _, problem := range report.Problems {
 			s.output("important", "%s", oneLine(problem))
 		}

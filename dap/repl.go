@@ -3,7 +3,6 @@ package dap
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	godap "github.com/google/go-dap"
@@ -31,6 +30,7 @@ func init() { // not at the declaration: help lists them
 		{"sframe", "sframe [ADDRESS]", "the rows of .sframe for the function of the selected frame, or at an address", (*session).sframe, nil},
 		{"x", "x/8gx ADDRESS", "memory: a count, a size b h w g, a format x d u c s i a", nil, nil},
 		{"print", "print EXPRESSION", "the value of an expression: registers $pc, names, * for memory, arithmetic of C", nil, nil},
+		{"path", "path DIRECTORY", "look for programs, libraries and debug files there too", (*session).addPath, nil},
 		{"help", "help", "this list", (*session).help, nil},
 	}
 }
@@ -263,67 +263,4 @@ func (s *session) sframe(_ context.Context, at *place, args string) (string, err
 		fmt.Fprintf(&b, "  +%-6d %s\n", fre.Start, row.Format(s.snap.target.Image().Arch))
 	}
 	return b.String(), nil
-}
-
-// maxCompletions bounds the completions that are offered.
-const maxCompletions = 200
-
-func (s *session) completions(_ context.Context, args *godap.CompletionsArguments) (any, error) {
-	if _, err := s.stopped(); err != nil {
-		return nil, err
-	}
-	body := &godap.CompletionsResponseBody{Targets: []godap.CompletionItem{}}
-	column := args.Column
-	if s.client.ColumnsStartAt1 {
-		column--
-	}
-	runes := []rune(args.Text)
-	text := string(runes[:max(0, min(column, len(runes)))])
-	start := strings.LastIndexAny(text, " (+-*/%&|^~<>") + 1
-	word := text[start:]
-	add := func(label string, kind godap.CompletionItemType) {
-		if strings.HasPrefix(label, word) && len(body.Targets) < maxCompletions {
-			body.Targets = append(body.Targets, godap.CompletionItem{
-				Label: label, Type: kind, Start: len([]rune(text[:start])), Length: len([]rune(word)),
-			})
-		}
-	}
-	first, _, more := strings.Cut(strings.TrimLeft(text, " "), " ")
-	for i := range commands {
-		switch c := &commands[i]; {
-		case !more:
-			add(c.name, "keyword")
-		case c.name == first:
-			for _, arg := range c.args {
-				add(arg, "keyword")
-			}
-		}
-	}
-	if strings.HasPrefix(word, "$") || word == "" && start > 0 {
-		for _, name := range s.snap.registerNames() {
-			add("$"+name, "variable")
-		}
-	}
-	return body, nil
-}
-
-// registerNames returns the names that expressions may use.
-func (s *snapshot) registerNames() []string {
-	a := s.target.Image().Arch
-	names := []string{"pc", "sp", "fp"}
-	if a.LR != arch.NoReg {
-		names = append(names, "lr")
-	}
-	for _, group := range []int{groupGeneral, groupFloat} {
-		for _, reg := range s.registersIn(group) {
-			names = append(names, a.Regs[reg])
-		}
-	}
-	for _, raw := range [][]rawReg{rawRegsOf[a.Machine].flags, rawRegsOf[a.Machine].vector} {
-		for i := range raw {
-			names = append(names, raw[i].name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
