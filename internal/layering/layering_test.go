@@ -46,18 +46,21 @@ var imports = map[string]string{
 	"debuginfo": "internal/elfx",
 	"resolve":   "memreader internal/elfx",
 
+	"debuginfod": "internal/elfx",
+
 	"compare": "arch sframe cfi",
 	"synth":   "arch sframe cfi internal/elfx",
 
-	"target": "arch memreader internal/elfx sframe cfi unwind core symbol debuginfo resolve",
+	"target": "arch memreader internal/elfx sframe cfi unwind core symbol debuginfo resolve debuginfod",
 
 	"dap":         "target arch memreader internal/disasm core unwind symbol",
 	"dap/daptest": "",
 	"plugin":      "target arch core unwind symbol",
 
-	"cmd/sfcore": "arch memreader internal/elfx sframe cfi unwind core symbol target dap plugin compare synth",
+	"cmd/sfcore": "arch memreader internal/elfx sframe cfi unwind core symbol target debuginfod dap plugin compare synth",
 
 	"bench/peers": "",
+	"torture":     "memreader internal/elfx unwind core target",
 
 	"internal/testkit": "arch memreader internal/elfx",
 }
