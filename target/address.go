@@ -31,7 +31,7 @@ func (t *Target) Address(name string) (addr uint64, ok bool) {
 // address looks in the tables of the files at hand, the complete ones first.
 func (m *Module) address(name string) (uint64, bool) {
 	for _, table := range []func(*elfx.File) (elfx.SymTab, error){(*elfx.File).Symtab, (*elfx.File).Dynsym} {
-		for _, f := range []*elfx.File{m.debug, m.image} {
+		for _, f := range []*elfx.File{m.debugFile(), m.image} {
 			if f == nil {
 				continue
 			}

@@ -1,10 +1,12 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/debuginfod"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/resolve"
 )
@@ -35,6 +37,9 @@ func (m *Module) findFile() {
 		return
 	}
 	other := m.findImage()
+	if m.image == nil {
+		m.fetchImage()
+	}
 	if m.image != nil {
 		m.findDebug()
 		return
@@ -112,6 +117,59 @@ func (m *Module) findDebug() {
 			return
 		}
 		release()
+	}
+}
+
+// fetchImage asks servers for the module's file. That none has it is no
+// problem.
+func (m *Module) fetchImage() {
+	client := m.target.opts.Debuginfod
+	if client == nil || m.BuildID == "" {
+		return
+	}
+	name, err := client.Executable(m.BuildID)
+	if err != nil {
+		m.fetchProblem(err)
+		return
+	}
+	f, release, err := openELF(name)
+	if err == nil {
+		m.Match, err = m.compare(f)
+	}
+	if err != nil {
+		m.problem("%s: %s: %w", m.Path, name, err)
+		return
+	}
+	m.image, m.File = f, name
+	m.open = append(m.open, release)
+	m.rebase()
+}
+
+// fetchDebug returns the module's debug file. If none is at hand and servers
+// may be asked, it does that.
+func (m *Module) fetchDebug() *elfx.File {
+	client := m.target.opts.Debuginfod
+	if m.debug != nil || client == nil || m.File == "" || m.BuildID == "" || hasContents(m.image, ".debug_info") {
+		return m.debug
+	}
+	name, err := client.DebugInfo(m.BuildID)
+	if err != nil {
+		m.fetchProblem(err)
+		return nil
+	}
+	f, release, err := openELF(name)
+	if err != nil {
+		m.problem("%s: %w", m.Path, err)
+		return nil
+	}
+	m.useDebug(f, name, release)
+	return f
+}
+
+// fetchProblem notes why a file was not fetched, unless no server has it.
+func (m *Module) fetchProblem(err error) {
+	if !errors.Is(err, debuginfod.ErrNotFound) {
+		m.problem("%s: %w", m.Path, err)
 	}
 }
 

@@ -63,7 +63,7 @@ func (m *Module) addSource(addr uint64, dst []symbol.Location, first int) []symb
 // openDebugInfo opens the debug information of the module, nil if there is
 // none.
 func (m *Module) openDebugInfo() *debuginfo.Data {
-	for _, f := range []*elfx.File{m.debug, m.image} {
+	for _, f := range []*elfx.File{m.debugFile(), m.image} {
 		if f == nil {
 			continue
 		}

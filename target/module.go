@@ -66,7 +66,9 @@ type Module struct {
 	once   sync.Once
 	names  func() *symbol.Object
 	source func() *debuginfo.Data
-	open   []func() // release files
+	// debugFile is debug, fetched if need be.
+	debugFile func() *elfx.File
+	open      []func() // release files
 }
 
 var errNoFileBytes = errors.New("not in a file at hand")
@@ -213,19 +215,20 @@ func (m *Module) fileBytes(addr uint64) ([]byte, uint64) {
 func (m *Module) openLazily() {
 	m.names = sync.OnceValue(m.openSymbols)
 	m.source = sync.OnceValue(m.openDebugInfo)
+	m.debugFile = sync.OnceValue(m.fetchDebug)
 }
 
 // symbols returns the names of the module; nil if it has no image.
 func (m *Module) symbols() *symbol.Object { return m.names() }
 
 func (m *Module) openSymbols() *symbol.Object {
-	switch {
-	case m.image == nil:
+	if m.image == nil {
 		return nil
-	case m.debug == nil:
-		return symbol.New(m.image)
 	}
-	return symbol.New(m.image, m.debug)
+	if debug := m.debugFile(); debug != nil {
+		return symbol.New(m.image, debug)
+	}
+	return symbol.New(m.image)
 }
 
 // Name returns the last element of the module's path.

@@ -335,6 +335,7 @@ func (t *Target) ReportModule(m *Module) ModuleReport { return m.report() }
 
 func (m *Module) report() ModuleReport {
 	m.load()
+	m.debugFile()
 	r := ModuleReport{
 		Path: m.Path, File: m.File, Debug: m.DebugFile, BuildID: m.BuildID,
 		Base: Addr(m.Lo), End: Addr(m.Hi), Bias: Addr(m.Bias), Match: string(m.Match),

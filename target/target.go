@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/debuginfod"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/resolve"
 	"github.com/sfcore/sfcore/unwind"
@@ -30,6 +31,8 @@ type Options struct {
 	Paths []string
 	// DebugDirs are directories of debug files; nil for those of the system.
 	DebugDirs []string
+	// Debuginfod fetches files that are not at hand; nil not to.
+	Debuginfod *debuginfod.Client
 	// CacheDir is where the build-ids of files below Paths are kept; "" not to.
 	CacheDir string
 	// Steppers makes the methods of a new unwinder; nil for unwind.Default.

@@ -103,7 +103,7 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 
 // attach takes a snapshot.
 func (c *btCommand) attach(ctx context.Context) (*target.Target, error) {
-	opts, err := c.options()
+	opts, err := c.options(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/debuginfod"
 	"github.com/sfcore/sfcore/target"
 	"github.com/sfcore/sfcore/unwind"
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ type openFlags struct {
 	sysroot string
 	paths   []string
 	debug   []string
+	fetch   bool
 	methods string
 	frames  int
 }
@@ -28,6 +30,7 @@ func (o *openFlags) register(cmd *cobra.Command) {
 	f.StringVar(&o.sysroot, "sysroot", "", "take recorded paths to be below `DIR`")
 	f.StringArrayVar(&o.paths, "path", nil, "match files below `DIR` by build-id, then by name and shape (repeatable)")
 	f.StringArrayVar(&o.debug, "debug-dir", nil, "look for debug files below `DIR`, as in /usr/lib/debug (repeatable)")
+	f.BoolVar(&o.fetch, "debuginfod", false, "fetch what is missing from the servers in DEBUGINFOD_URLS, which learn the build-ids")
 	f.StringVar(&o.methods, "unwind", "sframe,cfi,fp", "try these methods, in this order")
 	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "stop a stack after `N` frames")
 	for _, dir := range []string{"sysroot", "path", "debug-dir"} {
@@ -37,7 +40,7 @@ func (o *openFlags) register(cmd *cobra.Command) {
 
 // open opens the core in args[0], with the program in args[1] if it is given.
 func (o *openFlags) open(ctx context.Context, args []string) (*target.Target, error) {
-	opts, err := o.options()
+	opts, err := o.options(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +57,22 @@ func (o *openFlags) open(ctx context.Context, args []string) (*target.Target, er
 }
 
 // options are what the flags say of a target.
-func (o *openFlags) options() (target.Options, error) {
+func (o *openFlags) options(ctx context.Context) (target.Options, error) {
 	steppers, err := parseMethods(o.methods)
+	if err != nil {
+		return target.Options{}, err
+	}
+	var client *debuginfod.Client
+	if o.fetch {
+		if client, err = debuginfod.FromEnvironment(ctx); err != nil {
+			return target.Options{}, fmt.Errorf("--debuginfod: %w", err)
+		}
+		client.Progress = newProgress().fetching
+	}
 	return target.Options{
-		Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, CacheDir: cacheDir(), Steppers: steppers, MaxFrames: o.frames,
-	}, err
+		Debuginfod: client,
+		Sysroot:    o.sysroot, Paths: o.paths, DebugDirs: o.debug, CacheDir: cacheDir(), Steppers: steppers, MaxFrames: o.frames,
+	}, nil
 }
 
 // cacheDir is where results are kept that only save time; "" if there is no

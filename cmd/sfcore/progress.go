@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -11,6 +12,7 @@ import (
 // progress shows a line on standard error, if that is a terminal, while
 // something takes longer than a second.
 type progress struct {
+	mu       sync.Mutex // of fetching
 	terminal bool
 	begun    time.Time
 	shown    time.Time
@@ -48,6 +50,22 @@ func (p *progress) update(done, total int64) {
 func (p *progress) count(doing, module string, done, total int) {
 	if p.due() {
 		fmt.Fprintf(os.Stderr, "\r\x1b[K%s %s: %d%% of %d functions", doing, plain(module), 100*done/total, total)
+	}
+}
+
+// fetching tells how many bytes of a file came from a server, of total or of
+// an unknown number (0). It may be called concurrently.
+func (p *progress) fetching(done, total int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case done == total:
+		p.clear()
+	case !p.due():
+	case total > 0:
+		fmt.Fprintf(os.Stderr, "\r\x1b[Kfetching: %d%% of %d MiB", 100*done/total, total>>20)
+	default:
+		fmt.Fprintf(os.Stderr, "\r\x1b[Kfetching: %d MiB", done>>20)
 	}
 }
 

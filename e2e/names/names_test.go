@@ -35,13 +35,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// urls are the debuginfod servers that commands may ask.
+var urls string
+
 // run returns the standard output of a command. Exit codes do not matter: gdb
 // and sfcore have some for stacks that are not complete.
 func run(t testing.TB, dir, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=")
+	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS="+urls)
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); err != nil && !asExit(err, &exit) {
 		t.Fatalf("%s: %v", name, err)

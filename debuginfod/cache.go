@@ -1,0 +1,111 @@
+package debuginfod
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+)
+
+// entry is a place in the cache: BUILDID/executable, BUILDID/debuginfo or
+// BUILDID/source and the path. An empty file says that no server has it.
+type entry struct {
+	name string
+	id   string // that the file must have; "" for a source file
+}
+
+func (c *Client) entry(id, kind, path string) entry {
+	if path == "" {
+		return entry{filepath.Join(c.CacheDir, id, kind), id}
+	}
+	// Names are bounded; the end of a path tells most.
+	escaped := strings.NewReplacer("/", "#", "\x00", "#").Replace(path)
+	return entry{name: filepath.Join(c.CacheDir, id, kind+escaped[max(0, len(escaped)-maxName):])}
+}
+
+// maxName bounds the bytes of a path in the name of a file.
+const maxName = 200
+
+// lookup reports whether the cache has the file. It returns ErrNotFound if the
+// servers were asked a short time ago.
+func (e entry) lookup() (bool, error) {
+	st, err := os.Stat(e.name)
+	switch {
+	case err != nil || !st.Mode().IsRegular():
+		return false, nil //nolint:nilerr // it is not there
+	case st.Size() > 0:
+		return true, nil
+	case time.Since(st.ModTime()) < missFor:
+		return false, ErrNotFound
+	}
+	return false, os.Remove(e.name)
+}
+
+// miss notes that no server has the file.
+func (e entry) miss() {
+	if os.MkdirAll(filepath.Dir(e.name), 0o700) != nil {
+		return
+	}
+	if f, err := os.OpenFile(e.name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+		_ = f.Close()
+	}
+}
+
+// store writes the file, all of it or nothing.
+func (e entry) store(r io.Reader, limit int64) (err error) {
+	dir, base := filepath.Split(e.name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, base[:min(len(base), 32)]+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	n, err := io.Copy(f, r)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	switch {
+	case err != nil:
+		return err
+	case n > limit:
+		return fmt.Errorf("more than the limit of %d bytes", limit)
+	case n == 0:
+		return errors.New("the file is empty")
+	}
+	if err := e.check(f.Name()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), e.name)
+}
+
+// check reports whether an ELF file is the one that was asked for.
+func (e entry) check(name string) error {
+	if e.id == "" {
+		return nil
+	}
+	data, release, err := elfx.MapFile(name)
+	if err != nil {
+		return err
+	}
+	defer release()
+	f, err := elfx.Parse(data)
+	if err != nil {
+		return err
+	}
+	if id := f.BuildID(); id != e.id {
+		return fmt.Errorf("the server sent a file with build-id %q for %s: %w", id, e.id, fs.ErrInvalid)
+	}
+	return nil
+}

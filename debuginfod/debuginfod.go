@@ -1,0 +1,244 @@
+// Package debuginfod fetches executables, debug information and source files
+// by build-id from debuginfod servers, into the cache that it shares with
+// elfutils [debuginfod(8), debuginfod-find(1)]. Nothing is fetched unless a
+// Client is made: a build-id tells a server what somebody runs.
+package debuginfod
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// connectTimeout bounds the time to connect to a server.
+	connectTimeout = 5 * time.Second
+	// defaultStall is how long a server may send nothing, as in elfutils.
+	defaultStall = 90 * time.Second
+	// defaultTotal bounds the time for one file.
+	defaultTotal = 10 * time.Minute
+	// defaultSize bounds the bytes of one file. The largest debug files known
+	// have some gigabytes.
+	defaultSize = 8 << 30
+	// missFor is how long a file that no server has is not asked for again, as
+	// in elfutils.
+	missFor = 10 * time.Minute
+)
+
+// Client fetches files. It is safe for concurrent use.
+type Client struct {
+	// Servers are base URLs, in the order in which they are asked.
+	Servers []string
+	// CacheDir is the directory of fetched files.
+	CacheDir string
+	// Stall and Total bound the time without data, and for one file.
+	Stall, Total time.Duration
+	// MaxSize bounds the bytes of one file.
+	MaxSize int64
+	// Progress, if not nil, is told how many bytes of how many (0 if unknown)
+	// of a file were fetched.
+	Progress func(done, total int64)
+
+	ctx  context.Context
+	http http.Client
+	mu   sync.Mutex
+	down map[string]bool // servers that could not be reached
+}
+
+// ErrNotFound is returned if no server has a file or none can be reached.
+var ErrNotFound = errors.New("no debuginfod server has it")
+
+// ErrNoServers is returned by FromEnvironment if there are none.
+var ErrNoServers = errors.New("DEBUGINFOD_URLS is not set: no server to ask")
+
+// FromEnvironment returns a Client as the variables DEBUGINFOD_URLS,
+// DEBUGINFOD_CACHE_PATH, DEBUGINFOD_TIMEOUT, DEBUGINFOD_MAXTIME and
+// DEBUGINFOD_MAXSIZE say [debuginfod_find_debuginfo(3)]. All of its work ends
+// when ctx does.
+func FromEnvironment(ctx context.Context) (*Client, error) {
+	c := &Client{
+		Stall:   seconds("DEBUGINFOD_TIMEOUT", defaultStall),
+		Total:   seconds("DEBUGINFOD_MAXTIME", defaultTotal),
+		MaxSize: defaultSize,
+		ctx:     ctx,
+		down:    map[string]bool{},
+	}
+	if n, err := strconv.ParseInt(os.Getenv("DEBUGINFOD_MAXSIZE"), 10, 64); err == nil && n > 0 {
+		c.MaxSize = n
+	}
+	for word := range strings.FieldsSeq(os.Getenv("DEBUGINFOD_URLS")) {
+		if u, err := url.Parse(word); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
+			c.Servers = append(c.Servers, strings.TrimSuffix(word, "/"))
+		}
+	}
+	if len(c.Servers) == 0 {
+		return nil, ErrNoServers
+	}
+	var err error
+	if c.CacheDir, err = cacheDir(); err != nil {
+		return nil, err
+	}
+	c.http.Transport = &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		TLSHandshakeTimeout:   connectTimeout,
+		ResponseHeaderTimeout: c.Stall,
+	}
+	return c, nil
+}
+
+func seconds(variable string, otherwise time.Duration) time.Duration {
+	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil && n > 0 && n < int(1<<30) {
+		return time.Duration(n) * time.Second
+	}
+	return otherwise
+}
+
+// Executable fetches the file that was run, by its build-id in lower-case
+// hexadecimal, and returns its name.
+func (c *Client) Executable(id string) (string, error) { return c.fetch(id, "executable", "") }
+
+// DebugInfo fetches the debug file of a build-id and returns its name.
+func (c *Client) DebugInfo(id string) (string, error) { return c.fetch(id, "debuginfo", "") }
+
+// Source fetches a source file of the build with an id, by its absolute path
+// as debug information has it, and returns its name.
+func (c *Client) Source(id, path string) (string, error) { return c.fetch(id, "source", path) }
+
+func (c *Client) fetch(id, kind, path string) (string, error) {
+	if b, err := hex.DecodeString(id); err != nil || len(b) == 0 || id != strings.ToLower(id) {
+		return "", fmt.Errorf("%w: %q is no build-id", ErrNotFound, id)
+	}
+	entry := c.entry(id, kind, path)
+	if found, err := entry.lookup(); found || err != nil {
+		return entry.name, err
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, c.Total)
+	defer cancel()
+	var problem error
+	asked := false
+	for _, server := range c.Servers {
+		if c.isDown(server) {
+			continue
+		}
+		err := c.get(ctx, entry, server+"/buildid/"+id+"/"+kind+(&url.URL{Path: path}).EscapedPath())
+		if err == nil {
+			return entry.name, nil
+		}
+		var status statusError
+		switch {
+		case errors.As(err, &status):
+			asked = asked || status == http.StatusNotFound
+		case unreachable(err):
+			c.setDown(server) // once is enough
+		case problem == nil:
+			problem = fmt.Errorf("%s: %w", server, err)
+		}
+	}
+	if problem != nil {
+		return "", problem
+	}
+	if asked {
+		entry.miss()
+	}
+	return "", ErrNotFound
+}
+
+// statusError is a response other than success.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("HTTP status %d", int(e)) }
+
+// unreachable reports whether no connection could be made.
+func unreachable(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns)
+}
+
+func (c *Client) isDown(server string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.down[server]
+}
+
+func (c *Client) setDown(server string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.down[server] = true
+}
+
+// get downloads a file into the cache.
+func (c *Client) get(ctx context.Context, e entry, from string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, http.NoBody)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("User-Agent", "sfcore")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		return statusError(resp.StatusCode)
+	case resp.ContentLength > c.MaxSize:
+		return fmt.Errorf("%d bytes are more than the limit of %d", resp.ContentLength, c.MaxSize)
+	}
+	stalled := time.AfterFunc(c.Stall, func() { cancel(fmt.Errorf("nothing came for %v", c.Stall)) })
+	defer stalled.Stop()
+	body := &counted{from: io.LimitReader(resp.Body, c.MaxSize+1), report: func(done int64) {
+		stalled.Reset(c.Stall)
+		if c.Progress != nil {
+			c.Progress(done, max(resp.ContentLength, 0))
+		}
+	}}
+	err = e.store(body, c.MaxSize)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return err
+}
+
+// counted reports how much was read.
+type counted struct {
+	from   io.Reader
+	done   int64
+	report func(done int64)
+}
+
+func (r *counted) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	r.done += int64(n)
+	r.report(r.done)
+	return n, err
+}
+
+// cacheDir returns the directory of the cache, as elfutils chooses it.
+func cacheDir() (string, error) {
+	if dir := os.Getenv("DEBUGINFOD_CACHE_PATH"); dir != "" {
+		return dir, nil
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		old := filepath.Join(home, ".debuginfod_client_cache")
+		if st, err := os.Stat(old); err == nil && st.IsDir() {
+			return old, nil
+		}
+	}
+	dir, err := os.UserCacheDir()
+	return filepath.Join(dir, "debuginfod_client"), err
+}
