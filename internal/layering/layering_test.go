@@ -60,6 +60,7 @@ var imports = map[string]string{
 	"cmd/sfcore": "arch memreader internal/elfx sframe cfi unwind core symbol target debuginfod dap plugin compare synth",
 
 	"bench/peers": "",
+	"torture":     "memreader internal/elfx unwind core target",
 
 	"internal/testkit": "arch memreader internal/elfx",
 }
