@@ -2,6 +2,27 @@ package cfi
 
 import "github.com/sfcore/sfcore/arch"
 
+// Simple returns the row with the rules that its expressions stand for in their
+// places, and the expressions that stand for none. The row shares Extra.
+func (r *Row) Simple(a *arch.Arch) (row arch.Row, rest []Expr) {
+	row = r.Row
+	for i := range r.Exprs {
+		e := &r.Exprs[i]
+		rule, ok := e.Rule(a)
+		switch {
+		case !ok:
+			rest = append(rest, *e)
+		case e.Reg == arch.NoReg:
+			row.CFA = rule
+		case e.Reg == a.PC:
+			row.RA = rule
+		case e.Reg == a.FP:
+			row.FP = rule
+		}
+	}
+	return row, rest
+}
+
 // Rule returns the rule that an expression stands for, if it is one: a
 // register and an offset, or what is stored there. Compilers write such
 // expressions for frames that they align, as "breg6 -8; deref" for *(rbp-8).

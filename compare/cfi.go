@@ -79,21 +79,18 @@ const pltBlock = 16
 // translate fills in the row of next, or returns the rows of blocks that
 // repeat throughout it.
 func (c *comparison) translate(r *cfi.Row, next *span) []span {
-	next.row = arch.Row{CFA: r.CFA, RA: r.RA, FP: r.FP, Signal: r.Signal, SignedRA: r.SignedRA}
+	row, rest := r.Simple(c.Arch)
+	next.row = arch.Row{CFA: row.CFA, RA: row.RA, FP: row.FP, Signal: r.Signal, SignedRA: r.SignedRA}
 	var blocks []span
-	for i := range r.Exprs {
-		e := &r.Exprs[i]
-		rule, ok := e.Rule(c.Arch)
-		if !ok {
-			rule = expression
-		}
+	for i := range rest {
+		e := &rest[i]
 		switch e.Reg {
 		case c.Arch.PC:
-			next.row.RA = rule
+			next.row.RA = expression
 		case c.Arch.FP:
-			next.row.FP = rule
+			next.row.FP = expression
 		case arch.NoReg:
-			next.row.CFA = rule
+			next.row.CFA = expression
 			if rule, at, ok := e.PLT(c.Arch); ok {
 				blocks = []span{*next, *next}
 				blocks[0].lo, blocks[1].lo = 0, uint64(at)

@@ -25,7 +25,7 @@ type opened struct {
 // open opens a file; ok is false if it has not both tables.
 func open(t testing.TB, path string) (m opened, ok bool) {
 	t.Helper()
-	tg, err := target.OpenFile(path)
+	tg, err := target.OpenFile(path, target.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

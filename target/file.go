@@ -14,25 +14,26 @@ import (
 // OpenFile makes a target of a program, library or object file that no process
 // has loaded: one module at its link-time addresses, and no threads. An object
 // is linked by itself, see [elfx.File.Link]. The error says what kind of file
-// it is if it is not one of these for an architecture that sfcore knows.
-func OpenFile(name string) (*Target, error) {
+// it is if it is not one of these for an architecture that sfcore knows. Of
+// opts, SFrameDirs is used.
+func OpenFile(name string, opts Options) (*Target, error) {
 	f, release, err := openELF(name)
 	if err != nil {
 		return nil, err
 	}
-	t, err := fileTarget(name, f)
+	t, err := fileTarget(name, f, opts)
 	if err != nil {
 		release()
 		return nil, err
 	}
-	t.modules[0].open = []func(){release}
+	t.modules[0].open = append(t.modules[0].open, release)
 	return t, nil
 }
 
 // ErrCore is returned by OpenFile for a core file.
 var ErrCore = errors.New("it is a core file")
 
-func fileTarget(name string, f *elfx.File) (*Target, error) {
+func fileTarget(name string, f *elfx.File, opts Options) (*Target, error) {
 	a, ok := arch.ForMachine(f.Machine, f.BigEndian)
 	switch {
 	case f.Type == elfx.TypeCore:
@@ -44,7 +45,7 @@ func fileTarget(name string, f *elfx.File) (*Target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	t := &Target{img: &core.Image{Arch: a, Path: name}}
+	t := &Target{img: &core.Image{Arch: a, Path: name}, opts: opts}
 	m := &Module{Path: name, File: name, Match: MatchPath, Main: f.Entry != 0, BuildID: f.BuildID(), target: t, image: linked}
 	m.Lo, m.Hi = linked.Span()
 	t.modules = []*Module{m}

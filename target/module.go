@@ -44,6 +44,9 @@ type Module struct {
 	File string
 	// DebugFile is a separate file with symbols, "" if none. Loaded.
 	DebugFile string
+	// SFrameFile is the sidecar that .sframe is from, "" if the module's own is
+	// used. Loaded.
+	SFrameFile string
 	// BuildID is in lower-case hexadecimal, "" if unknown. Loaded.
 	BuildID string
 	// Match is how File was recognised. Loaded.

@@ -309,6 +309,7 @@ type SFrameReport struct {
 	Flags     []string `json:"flags"`
 	Functions uint64   `json:"functions"`
 	Tables    int      `json:"tables,omitempty"` // where there are several
+	File      string   `json:"file,omitempty"`   // the sidecar that it is from
 	Problem   string   `json:"problem,omitempty"`
 }
 
@@ -346,6 +347,7 @@ func (m *Module) report() ModuleReport {
 	}
 	if s := m.unwind.SFrame; s != nil {
 		r.SFrame = reportSFrame(s)
+		r.SFrame.File = m.SFrameFile
 	}
 	for _, err := range m.Problems {
 		r.Problems = append(r.Problems, err.Error())

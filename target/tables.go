@@ -20,6 +20,9 @@ func (m *Module) findTables() {
 			m.unwind.SFrame = s
 		}
 	}
+	if m.unwind.SFrame == nil {
+		m.findSidecar()
+	}
 	m.findEHFrame()
 	m.findDebugFrame()
 }

@@ -35,6 +35,9 @@ type Options struct {
 	Debuginfod *debuginfod.Client
 	// CacheDir is where the build-ids of files below Paths are kept; "" not to.
 	CacheDir string
+	// SFrameDirs are directories with sidecars: files called <build-id>.sframe
+	// with an .sframe section for modules that have none.
+	SFrameDirs []string
 	// Steppers makes the methods of a new unwinder; nil for unwind.Default.
 	Steppers func() []unwind.Stepper
 	// MaxFrames bounds a stack; 0 for unwind.DefaultMaxFrames.

@@ -23,7 +23,7 @@ relocations it applies) and all modules of a core file. It reads every version:
 Exit status: 0 if all is well, 1 if there is something to report (and said), 2
 if a file cannot be read.`,
 	}
-	cmd.AddCommand(newDumpCommand(), newCheckCommand(), newCompareCommand(), newCoverageCommand())
+	cmd.AddCommand(newDumpCommand(), newCheckCommand(), newCompareCommand(), newCoverageCommand(), newSynthCommand())
 	return cmd
 }
 
@@ -32,6 +32,7 @@ if a file cannot be read.`,
 type fileFlags struct {
 	sysroot string
 	paths   []string
+	sidecar []string
 	format  string
 }
 
@@ -39,9 +40,11 @@ func (o *fileFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.sysroot, "sysroot", "", "for a core: take recorded paths to be below `DIR`")
 	f.StringArrayVar(&o.paths, "path", nil, "for a core: match files below `DIR` by build-id, then by name and shape (repeatable)")
+	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "use sidecars in `DIR` for modules without .sframe; see sframe synth (repeatable)")
 	f.StringVar(&o.format, "format", "text", "text or json")
 	_ = cmd.MarkFlagDirname("sysroot")
 	_ = cmd.MarkFlagDirname("path")
+	_ = cmd.MarkFlagDirname("sframe-dir")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -55,7 +58,7 @@ func (o *fileFlags) check() error {
 // open opens a program, library, object or core file, and loads its modules.
 // Files are tried first as ELF files; what is none may be a compressed core.
 func (o *fileFlags) open(ctx context.Context, name string) (*target.Target, error) {
-	t, err := target.OpenFile(name)
+	t, err := target.OpenFile(name, target.Options{SFrameDirs: o.sidecar})
 	var format *elfx.FormatError
 	switch {
 	case err == nil:
@@ -81,7 +84,7 @@ func (o *fileFlags) openCore(ctx context.Context, name string) (*target.Target, 
 	if err != nil {
 		return nil, err
 	}
-	return target.New(img, target.Options{Sysroot: o.sysroot, Paths: o.paths}), nil
+	return target.New(img, target.Options{Sysroot: o.sysroot, Paths: o.paths, SFrameDirs: o.sidecar}), nil
 }
 
 // functionName returns the name of the function at an address of a module, ""

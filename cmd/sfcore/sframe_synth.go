@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/sfcore/sfcore/sframe"
+	"github.com/sfcore/sfcore/synth"
+	"github.com/sfcore/sfcore/target"
+	"github.com/spf13/cobra"
+)
+
+type synthCommand struct {
+	out     string
+	version int
+	format  string
+}
+
+func newSynthCommand() *cobra.Command {
+	c := &synthCommand{}
+	cmd := &cobra.Command{
+		Use:   "synth [flags] FILE -o OUT",
+		Short: "Make .sframe of .eh_frame, in a sidecar",
+		Long: `synth writes what .eh_frame of a program or library says as an .sframe section.
+OUT is an ELF file with nothing but that section and FILE's build-id; if OUT is a
+directory, the file in it is called <build-id>.sframe, which is where
+bt --sframe-dir looks.
+
+What SFrame cannot express is left out, with the whole function, and counted by
+cause. FILE is not changed.
+
+Exit status: 0, or 2 if nothing could be written.`,
+		Example: `  sfcore sframe synth /usr/lib/x86_64-linux-gnu/libc.so.6 -o sidecars/
+  sfcore bt --sframe-dir sidecars core.1234`,
+		Args: cobra.ExactArgs(1),
+		RunE: c.run,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&c.out, "output", "o", "", "write to the file, or into the directory, `OUT`")
+	f.IntVar(&c.version, "sframe-version", 3, "write this version of SFrame: 2 or 3")
+	f.StringVar(&c.format, "format", "text", "text or json, for the counts")
+	_ = cmd.MarkFlagRequired("output")
+	return cmd
+}
+
+func (c *synthCommand) run(cmd *cobra.Command, args []string) error {
+	switch {
+	case c.format != "text" && c.format != "json":
+		return fmt.Errorf("--format: %q is neither text nor json", c.format)
+	case c.version != 2 && c.version != 3:
+		return fmt.Errorf("--sframe-version: %d is neither 2 nor 3", c.version)
+	}
+	t, err := target.OpenFile(args[0], target.Options{})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	side, report, err := synthesise(t, sframe.Version(c.version))
+	if err != nil {
+		return err
+	}
+	name := c.out
+	if st, err := os.Stat(name); err == nil && st.IsDir() {
+		name = filepath.Join(name, side.BuildID+target.SidecarSuffix)
+	}
+	if err := replaceFile(name, func(w io.Writer) error { _, err := side.WriteTo(w); return err }); err != nil {
+		return err
+	}
+	return c.say(cmd.OutOrStdout(), name, report)
+}
+
+// pageSize is a multiple of the page sizes of all architectures; a section
+// after the image is at such an address.
+const pageSize = 64 << 10
+
+// synthesise makes the sidecar of the only module of t.
+func synthesise(t *target.Target, version sframe.Version) (*synth.Sidecar, *synth.Report, error) {
+	m := t.Modules()[0]
+	tables := m.Tables()
+	switch {
+	case m.BuildID == "":
+		return nil, nil, fmt.Errorf("%s: no build-id, by which the sidecar would be found", m.Path)
+	case len(tables.CFI) == 0 && len(m.Problems) > 0:
+		return nil, nil, m.Problems[0]
+	case len(tables.CFI) == 0:
+		return nil, nil, fmt.Errorf("%s: no .eh_frame", m.Path)
+	}
+	side := &synth.Sidecar{Arch: t.Image().Arch, BuildID: m.BuildID, Addr: (m.Hi + pageSize - 1) &^ (pageSize - 1)}
+	var (
+		report *synth.Report
+		err    error
+	)
+	side.SFrame, report, err = synth.Section(side.Arch, tables.CFI[0], version, side.Addr)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", m.Path, err)
+	}
+	if report.Written == 0 {
+		return nil, nil, fmt.Errorf("%s: none of %s can be written as SFrame", m.Path, count(report.FDEs, "FDE"))
+	}
+	return side, report, nil
+}
+
+// replaceFile writes a file that takes the place of another one only when it is
+// complete.
+func replaceFile(name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+type jsonSynth struct {
+	Schema    string         `json:"schema"`
+	File      string         `json:"file"`
+	FDEs      int            `json:"fdes"`
+	Written   int            `json:"written"`
+	Functions int            `json:"functions"`
+	Rows      int            `json:"rows"`
+	LeftOut   map[string]int `json:"leftOut"`
+	Problems  []string       `json:"problems"`
+}
+
+// say prints what was written and what was left out.
+func (c *synthCommand) say(out io.Writer, name string, r *synth.Report) error {
+	if c.format == "json" {
+		j := jsonSynth{"sfcore.sframe-synth/1", name, r.FDEs, r.Written, r.Functions, r.Rows, map[string]int{}, []string{}}
+		for cause, n := range r.LeftOut {
+			j.LeftOut[string(cause)] = n
+		}
+		for _, p := range r.Problems {
+			j.Problems = append(j.Problems, p.Error())
+		}
+		return json.NewEncoder(out).Encode(&j)
+	}
+	fmt.Fprintf(out, "%s: %d of %s written: %s, %s\n", plain(name), r.Written, count(r.FDEs, "FDE"), count(r.Functions, "function"), count(r.Rows, "row"))
+	for _, cause := range synth.Causes {
+		if n := r.LeftOut[cause]; n > 0 {
+			fmt.Fprintf(out, "  left out: %d, %s\n", n, cause)
+		}
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(out, "  %s\n", plain(p.Error()))
+	}
+	return nil
+}
