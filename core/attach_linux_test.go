@@ -37,7 +37,7 @@ func init() {
 		// Execute itself so many times, with the usual threads around.
 		startThreads()
 		_ = unix.Exec("/proc/self/exe", os.Args, []string{subjectEnv + "=" + strconv.Itoa(left-1)})
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // it is a program of its own
 	}
 	tids := startThreads()
 	if kind == "headless" {
@@ -70,7 +70,7 @@ func startThreads() []int {
 func serve(tids []int) {
 	fmt.Println(strings.Trim(fmt.Sprint(tids), "[]")) //nolint:forbidigo // it is a program of its own
 	_, _ = io.Copy(os.Stdout, os.Stdin)               //nolint:forbidigo // the same
-	os.Exit(0)
+	os.Exit(0)                                         //nolint:forbidigo // the same
 }
 
 // subject is a process to attach to.

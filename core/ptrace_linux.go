@@ -45,7 +45,7 @@ func regset(tid, set int, buf []byte) ([]byte, error) {
 	if e != 0 {
 		return nil, e
 	}
-	return buf[:min(uint64(v.Len), uint64(len(buf)))], nil
+	return buf[:min(int(v.Len), len(buf))], nil
 }
 
 // change is what waitid tells of a tracee.
