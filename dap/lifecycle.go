@@ -10,12 +10,6 @@ import (
 	godap "github.com/google/go-dap"
 )
 
-// capabilities are what sfcore can do, with fields that go-dap lacks.
-type capabilities struct {
-	godap.Capabilities
-	SupportsANSIStyling bool `json:"supportsANSIStyling,omitempty"`
-}
-
 func (s *session) initialize(_ context.Context, args *godap.InitializeRequestArguments) (any, error) {
 	if s.greeted {
 		return nil, newError(idState, "initialize was sent before")
@@ -24,7 +18,7 @@ func (s *session) initialize(_ context.Context, args *godap.InitializeRequestArg
 		return nil, newError(idArguments, "paths cannot be written in the format %q", args.PathFormat)
 	}
 	s.greeted, s.client = true, *args
-	return &capabilities{Capabilities: godap.Capabilities{
+	return &godap.Capabilities{
 		SupportsConfigurationDoneRequest: true,
 		SupportsEvaluateForHovers:        true,
 		SupportsCompletionsRequest:       true,
@@ -41,7 +35,7 @@ func (s *session) initialize(_ context.Context, args *godap.InitializeRequestArg
 		SupportsReadMemoryRequest:        true,
 		SupportsDisassembleRequest:       true,
 		SupportsCancelRequest:            true,
-	}}, nil
+	}, nil
 }
 
 // open fulfils launch and attach, which are the same: nothing is started.

@@ -133,10 +133,12 @@ func (s *snapshot) writeStack(b *strings.Builder, r *target.ThreadReport) {
 			fmt.Fprintf(b, "... %d more frames\n", len(r.Frames)-i)
 			break
 		}
-		fmt.Fprintf(b, "%3d  %#018x  %-13s %-7s  %s", f.Index, uint64(f.PC), f.Method, f.Trust, frameName(f, nil))
+		name := frameName(f, nil)
 		if f.Function != "" {
-			fmt.Fprintf(b, "+%d", uint64(f.FunctionOffset.Addr))
+			function := oneLine(f.Function)
+			name = fmt.Sprintf("%s+%d%s", function, uint64(f.FunctionOffset.Addr), strings.TrimPrefix(name, function))
 		}
+		fmt.Fprintf(b, "%3d  %#018x  %-13s %-7s  %s", f.Index, uint64(f.PC), f.Method, f.Trust, name)
 		if f.ModuleName != "" {
 			fmt.Fprintf(b, " (%s)", oneLine(f.ModuleName))
 		}

@@ -26,7 +26,7 @@ func TestCapabilities(t *testing.T) {
 	if r := c.refused("threads", nil, idState); !strings.Contains(r.Message, "initialize") {
 		t.Errorf("got %q, want it to name initialize", r.Message)
 	}
-	var got capabilities
+	var got godap.Capabilities
 	c.do("initialize", initialize, &got)
 	if !got.SupportsReadMemoryRequest || !got.SupportsDisassembleRequest || !got.SupportsCancelRequest {
 		t.Errorf("got %+v", got)

@@ -14,6 +14,10 @@ import (
 // maxStacks bounds the stacks that are kept. One that is not is walked again.
 const maxStacks = 256
 
+// maxLevels bounds the frames of one response, for clients that ask for all of a
+// runaway recursion. The total tells them that there are more.
+const maxLevels = 1000
+
 // stack is a walked stack with names. Its frames include inlined ones.
 type stack struct {
 	target.ThreadReport
@@ -71,12 +75,12 @@ func (s *session) stackTrace(ctx context.Context, args *godap.StackTraceArgument
 		return nil, err
 	}
 	total := len(st.Frames) + 1
-	end := total
-	if args.Levels > 0 && args.Levels < total-min(args.StartFrame, total) {
-		end = args.StartFrame + args.Levels
+	start, levels := min(args.StartFrame, total), maxLevels
+	if args.Levels > 0 {
+		levels = min(args.Levels, maxLevels)
 	}
 	body := &godap.StackTraceResponseBody{StackFrames: []godap.StackFrame{}, TotalFrames: total}
-	for i := min(args.StartFrame, total); i < end; i++ {
+	for i := start; i < min(start+levels, total); i++ {
 		f := godap.StackFrame{Id: snap.refs.id(ref{kind: refFrame, thread: args.ThreadId, frame: i})}
 		if i < len(st.Frames) {
 			s.describeFrame(&f, st, i, args.Format)

@@ -18,6 +18,7 @@ if [[ ! -f $dir/ready ]]; then
 		npm install --no-package-lock --no-audit --no-fund --ignore-scripts code-server@4.100.3 puppeteer-core@24.43.1
 		cd node_modules/code-server/lib/vscode
 		npm install --no-audit --no-fund --ignore-scripts --omit=dev
+		export npm_config_yes=true # node-pty's script calls npx
 		npm rebuild node-pty @vscode/spdlog native-watchdog kerberos
 		cd "$dir"
 		npm rebuild argon2 --build-from-source
