@@ -182,19 +182,19 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// maxLookups bounds the pcs of one file that are looked up one by one.
-const maxLookups = 8 << 10
-
 // checkByLookup looks every pc up in both tables and compares with what Compare
 // said about it.
 func checkByLookup(t *testing.T, name string, m *opened, r *compare.Result) {
 	t.Helper()
+	var differing []compare.Range
+	for _, d := range r.Differences {
+		differing = append(differing, compare.Range{Lo: d.Lo, Hi: d.Hi})
+	}
+	reported := compare.NewRanges(differing)
 	var machine cfi.Machine
 	var regs arch.Regs
-	lookups, i := 0, 0
 	for _, c := range m.code {
-		for pc := c.Lo; pc < c.Hi && lookups < maxLookups; pc++ {
-			lookups++
+		for pc := c.Lo; pc < c.Hi; pc++ {
 			regs.Set(m.Arch.PC, pc)
 			regs.Set(m.Arch.SP, 0x10000)
 			var s, want arch.Row
@@ -204,15 +204,8 @@ func checkByLookup(t *testing.T, name string, m *opened, r *compare.Result) {
 			}
 			haveSFrame, err := m.SFrame.Find(pc, &s)
 			same := err == nil && haveSFrame && sameRow(m, pc, &s, &want)
-			for i < len(r.Differences) && r.Differences[i].Hi <= pc {
-				i++
-			}
-			if i > 0 && r.Differences[i-1].Lo > pc {
-				i = 0
-			}
-			reported := slices.ContainsFunc(r.Differences[min(i, len(r.Differences)):], func(d compare.Difference) bool { return d.Lo <= pc && pc < d.Hi })
-			if same == reported {
-				t.Errorf("%s: %#x: sframe %v %s, cfi %s: got a difference: %v", name, pc, haveSFrame, s.Format(m.Arch), want.Format(m.Arch), reported)
+			if same == reported.Has(pc) {
+				t.Errorf("%s: %#x: sframe %v %s, cfi %s: got a difference: %v", name, pc, haveSFrame, s.Format(m.Arch), want.Format(m.Arch), !same)
 				return
 			}
 		}

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"github.com/sfcore/sfcore/arch"
@@ -20,7 +19,12 @@ type Ranges []Range
 // and what of it is damaged.
 func SFrameRanges(a *arch.Arch, s *sframe.Section) (Ranges, []error) {
 	c := &comparison{Module: Module{Arch: a}, Result: &Result{}}
-	return usable(c.sframeSpans(s)), c.Problems
+	var rs Ranges
+	st := c.newSFrameStream(s)
+	for sp := st.next(); sp != nil; sp = st.next() {
+		rs = rs.addUsable(sp)
+	}
+	return rs, c.Problems
 }
 
 // CFIRanges is the same for call frame information of any number of sections.
@@ -28,19 +32,20 @@ func CFIRanges(a *arch.Arch, sections []*cfi.Section) (Ranges, []error) {
 	c := &comparison{Module: Module{Arch: a, Progress: func(int, int) {}}, Result: &Result{}}
 	var all Ranges
 	for _, s := range sections {
-		all = append(all, usable(c.cfiSpans(s))...)
+		var rs Ranges
+		for sp := range c.cfiSpans(s) {
+			rs = rs.addUsable(&sp)
+		}
+		all = append(all, rs...)
 	}
 	return NewRanges(all), c.Problems
 }
 
-func usable(spans iter.Seq[span]) Ranges {
-	var rs Ranges
-	for s := range spans {
-		if s.kind == found {
-			rs = rs.add(Range{s.lo, s.hi})
-		}
+func (rs Ranges) addUsable(s *span) Ranges {
+	if s.kind != found {
+		return rs
 	}
-	return rs
+	return rs.add(Range{s.lo, s.hi})
 }
 
 // NewRanges sorts ranges, of which it keeps the slice, and joins those that

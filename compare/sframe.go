@@ -13,45 +13,81 @@ import (
 // functions may share them.
 const maxSharing = 4
 
-// sframeSpans yields what an .sframe section says, by ascending pc and without
+// maxSpans bounds the spans of one function. V3 has at most 65,535 rows in one;
+// the largest functions known have some thousands.
+const maxSpans = 1 << 18
+
+// sframeStream is what an .sframe section says, by ascending pc and without
 // overlaps, as lookups find it. All of every function is covered.
-func (c *comparison) sframeSpans(s *sframe.Section) iter.Seq[span] {
-	type fn struct {
-		sframe.Func
-		err error
-	}
-	var fns []fn
+type sframeStream struct {
+	c      *comparison
+	s      *sframe.Section
+	funcs  []sframeFunc
+	spans  []span // those of one function that are not yet asked for
+	buf    []span
+	budget int // bytes that may still be read as rows
+}
+
+type sframeFunc struct {
+	sframe.Func
+	err error
+}
+
+func (c *comparison) newSFrameStream(s *sframe.Section) *sframeStream {
+	st := &sframeStream{c: c, s: s, budget: maxSharing * (s.Size() + 1)}
 	for f, err := range s.Funcs() {
 		if f.Table() == nil {
 			c.problem(err)
 		} else if f.Size > 0 {
-			fns = append(fns, fn{f, err})
+			st.funcs = append(st.funcs, sframeFunc{f, err})
 		}
 	}
-	slices.SortStableFunc(fns, func(a, b fn) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Size, a.Size)) })
-	fns = slices.CompactFunc(fns, func(a, b fn) bool { return a.Start == b.Start })
-	budget := maxSharing * (s.Size() + 1)
-	return func(yield func(span) bool) {
-		for i := range fns {
-			f := &fns[i]
-			whole := span{lo: f.Start, hi: f.Start + min(uint64(f.Size), -f.Start-1), fn: f.Start, version: f.Table().Version}
-			if i+1 < len(fns) {
-				whole.hi = min(whole.hi, fns[i+1].Start)
-			}
-			whole.fnEnd = whole.hi
-			c.Functions++
-			if f.err != nil {
-				whole.kind, whole.err = damaged, f.err
-				if !yield(whole) {
-					return
-				}
-				continue
-			}
-			if !c.sframeFunc(s, &f.Func, whole, &budget, yield) {
-				return
-			}
+	slices.SortStableFunc(st.funcs, func(a, b sframeFunc) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Size, a.Size))
+	})
+	st.funcs = slices.CompactFunc(st.funcs, func(a, b sframeFunc) bool { return a.Start == b.Start })
+	return st
+}
+
+// next returns the next span, which is valid until the next call; nil at the
+// end.
+func (st *sframeStream) next() *span {
+	for len(st.spans) == 0 {
+		if len(st.funcs) == 0 {
+			return nil
 		}
+		st.buf = st.buf[:0]
+		st.load()
+		st.spans = st.buf
 	}
+	s := &st.spans[0]
+	st.spans = st.spans[1:]
+	return s
+}
+
+// load reads the spans of the next function.
+func (st *sframeStream) load() {
+	f := &st.funcs[0]
+	st.funcs = st.funcs[1:]
+	whole := span{lo: f.Start, hi: f.Start + min(uint64(f.Size), -f.Start-1), fn: f.Start, version: f.Table().Version}
+	if len(st.funcs) > 0 {
+		whole.hi = min(whole.hi, st.funcs[0].Start)
+	}
+	whole.fnEnd = whole.hi
+	st.c.Functions++
+	if f.err != nil {
+		whole.kind, whole.err = damaged, f.err
+		st.buf = append(st.buf, whole)
+		return
+	}
+	st.c.sframeFunc(st.s, &f.Func, whole, &st.budget, func(s span) bool {
+		if len(st.buf) == maxSpans {
+			st.c.problem(errSpans)
+			return false
+		}
+		st.buf = append(st.buf, s)
+		return true
+	})
 }
 
 // sframeFunc yields the spans of one function.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/target"
 	"github.com/spf13/cobra"
 )
@@ -57,7 +58,14 @@ func (o *fileFlags) check() error {
 
 // open opens a program, library, object or core file, and loads its modules.
 // Files are tried first as ELF files; what is none may be a compressed core.
-func (o *fileFlags) open(ctx context.Context, name string) (*target.Target, error) {
+func (o *fileFlags) open(ctx context.Context, name string) (t *target.Target, err error) {
+	if fault := memreader.Guard(func() { t, err = o.openGuarded(ctx, name) }); fault != nil {
+		return nil, fmt.Errorf("%s: it became shorter meanwhile: %w", name, fault)
+	}
+	return t, err
+}
+
+func (o *fileFlags) openGuarded(ctx context.Context, name string) (*target.Target, error) {
 	t, err := target.OpenFile(name, target.Options{SFrameDirs: o.sidecar})
 	var format *elfx.FormatError
 	switch {
@@ -109,7 +117,13 @@ func (*fileFlags) eachName(cmd *cobra.Command, names []string, f func(name strin
 	var failed error
 	anything := false
 	for _, name := range names {
-		found, err := f(name, out)
+		var (
+			found bool
+			err   error
+		)
+		if fault := memreader.Guard(func() { found, err = f(name, out) }); fault != nil {
+			err = fmt.Errorf("%s: it became shorter meanwhile: %w", name, fault)
+		}
 		anything = anything || found
 		if err == nil {
 			continue

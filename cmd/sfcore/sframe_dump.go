@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"iter"
-	"slices"
 
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/sframe"
-	"github.com/sfcore/sfcore/symbol"
 	"github.com/sfcore/sfcore/target"
 	"github.com/spf13/cobra"
 )
@@ -97,8 +95,12 @@ func (c *dumpCommand) run(cmd *cobra.Command, args []string) error {
 	} else {
 		d.lister = &textLister{out: out}
 	}
-	for i := range sections {
-		d.section(&sections[i])
+	if err := memreader.Guard(func() {
+		for i := range sections {
+			d.section(&sections[i])
+		}
+	}); err != nil {
+		return fmt.Errorf("%s: it became shorter meanwhile: %w", args[0], err)
 	}
 	d.lister.end(d.problems)
 	if err := out.Flush(); err != nil {
@@ -191,145 +193,4 @@ func bfdName(f *elfx.File) string {
 		return "elf64-bigaarch64"
 	}
 	return "elf64-littleaarch64"
-}
-
-// lister renders a listing.
-type lister interface {
-	section(*listed)
-	table(*sframe.Table)
-	function(*listedFunc)
-	end(problems []string)
-}
-
-// listedFunc is a function to list.
-type listedFunc struct {
-	*sframe.Func
-	index int    // in its table
-	start uint64 // as it is shown
-	name  string
-	rows  []listedRow
-}
-
-type listedRow struct {
-	sframe.FRE
-	sframe.Columns
-}
-
-// dumper walks sections.
-type dumper struct {
-	lister
-	only      filter
-	functions int
-	problems  []string
-}
-
-// maxSharing is how often all bytes of a section may be listed as rows: the
-// format lets functions share them, so that a section of 1 MB could give rows
-// without end.
-const maxSharing = 4
-
-func (d *dumper) section(l *listed) {
-	narrow := d.only.pc != nil || d.only.name != ""
-	if !narrow {
-		d.lister.section(l)
-	}
-	inSection := !narrow
-	next, stop := iter.Pull2(l.section.Funcs())
-	defer stop()
-	f, err, more := next()
-	budget := maxSharing * (l.section.Size() + 1)
-	for t, terr := range l.section.Tables() {
-		if terr != nil {
-			d.problem(l, terr)
-			continue
-		}
-		if !narrow {
-			d.table(&t)
-		}
-		inTable := !narrow
-		index := 0
-		for ; more; f, err, more = next() {
-			if f.Table() == nil { // which Tables has reported
-				continue
-			}
-			if f.Table().Off != t.Off {
-				break
-			}
-			lf := listedFunc{Func: &f, index: index, start: l.shown(f.Start)}
-			index++
-			if d.skips(l, &lf) {
-				continue
-			}
-			if !inSection {
-				d.lister.section(l)
-			}
-			if !inTable {
-				d.table(&t)
-			}
-			inSection, inTable = true, true
-			d.functions++
-			d.rows(l, &lf, err, &budget)
-			d.function(&lf)
-			if budget < 0 {
-				d.problem(l, errors.New("functions share rows many times over; the rest is not listed"))
-				return
-			}
-		}
-	}
-}
-
-// skips reports whether a function is not asked for. It sets the name of those
-// that are.
-func (d *dumper) skips(l *listed, f *listedFunc) bool {
-	if d.only.pc != nil && *d.only.pc-f.start >= uint64(f.Size) {
-		return true
-	}
-	f.name = l.name(f.Start)
-	return d.only.name != "" && d.only.name != f.name && d.only.name != symbol.Demangle(f.name)
-}
-
-func (d *dumper) rows(l *listed, f *listedFunc, err error, budget *int) {
-	if err != nil {
-		d.problem(l, err)
-		return
-	}
-	for e, err := range l.section.FREs(*f.Func) {
-		var c sframe.Columns
-		if err == nil {
-			c, err = f.Columns(&e)
-		}
-		if err != nil {
-			d.problem(l, err)
-			continue
-		}
-		if *budget -= 2 + e.Count()*e.WordSize(); *budget < 0 {
-			break
-		}
-		f.rows = append(f.rows, listedRow{e, c})
-	}
-	if d.only.pc != nil {
-		f.rows = rowsAt(f, uint32(*d.only.pc-f.start))
-	}
-}
-
-// rowsAt returns the row for the instruction at off, if there is one.
-func rowsAt(f *listedFunc, off uint32) []listedRow {
-	if f.PCMask() {
-		off %= f.Block()
-	}
-	for i, r := range slices.Backward(f.rows) {
-		if r.Start <= off {
-			return f.rows[i : i+1]
-		}
-	}
-	return nil
-}
-
-// maxProblems bounds the problems that are listed.
-const maxProblems = 100
-
-func (d *dumper) problem(l *listed, err error) {
-	if len(d.problems) < maxProblems {
-		d.problems = append(d.problems, fmt.Sprintf("%s: %v", l.file, err))
-	}
 }
