@@ -217,6 +217,17 @@ func TestNone(t *testing.T) {
 	}
 }
 
+// A table may have files in directories, and no directories.
+func TestFileWithoutDirectories(t *testing.T) {
+	files := []sourceFile{{[]byte("a.c"), 0}, {[]byte("b.c"), 1}, {[]byte("/c.c"), 1}}
+	u := &unit{table: &lineTable{version: 5, files: files}}
+	for i, want := range []string{"a.c", "b.c", "/c.c", ""} {
+		if got := u.fileName(uint64(i)); got != want {
+			t.Errorf("file %d: got %q, want %q", i, got, want)
+		}
+	}
+}
+
 // FuzzLookup damages a program. Whatever is read, every place is well formed,
 // work is bounded, and the same question has the same answer.
 func FuzzLookup(f *testing.F) {

@@ -136,15 +136,25 @@ func (u *unit) variable(r *reader, v *value) {
 	}
 }
 
+// maxString bounds a string that is copied, in bytes: the longest names known,
+// of C++ templates, have some thousands.
+const maxString = 64 << 10
+
 // str returns a string.
 func (u *unit) str(v value) string {
-	at := func(s section, off uint64) string {
+	s := u.text(v)
+	return string(s[:min(len(s), maxString)])
+}
+
+// text is str without a copy: a table may name one long string many times.
+func (u *unit) text(v value) []byte {
+	at := func(s section, off uint64) []byte {
 		r := u.file.reader(s, off)
-		return string(r.cstring())
+		return r.cstring()
 	}
 	switch v.form {
 	case formString:
-		return string(v.data)
+		return v.data
 	case formStrp:
 		return at(secStr, v.num)
 	case formLineStrp:
@@ -152,14 +162,14 @@ func (u *unit) str(v value) string {
 	case formStrpSup, formGNUStrpAlt:
 		if alt := u.file.supplement(); alt != nil {
 			r := alt.reader(secStr, v.num)
-			return string(r.cstring())
+			return r.cstring()
 		}
 	case formStrx, formGNUStrIndex, formStrx1, formStrx1 + 1, formStrx1 + 2, formStrx4:
 		if off, ok := u.indexed(secStrOffsets, u.strOffsets, v.num, u.offsetSize); ok {
 			return at(secStr, off)
 		}
 	}
-	return ""
+	return nil
 }
 
 // addr returns an address.

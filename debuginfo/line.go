@@ -26,22 +26,33 @@ type lineTable struct {
 	lineRange     uint64
 	opcodeBase    uint64
 	operands      []byte // numbers of operands of standard operations
-	dirs          []string
+	dirs          [][]byte
 	files         []sourceFile
 	sequences     []sequence // by lo; what is known once all was read
 	haveSequences bool
 }
 
+// sourceFile is an entry of a table. Its name is a part of the file.
 type sourceFile struct {
-	name string
+	name []byte
 	dir  uint64
 }
 
 // sequence is a run of rows with ascending addresses.
 type sequence struct{ lo, hi, off uint64 }
 
-// maxFiles bounds the files and directories of a table.
-const maxFiles = 1 << 20
+const (
+	// maxFiles bounds the files and directories of a table.
+	maxFiles = 1 << 20
+
+	// scanned is how many bytes of a name take as long to read as other things
+	// that are counted as one step.
+	scanned = 64
+
+	// maxPath bounds the name of a file or directory, in bytes [linux
+	// include/uapi/linux/limits.h: PATH_MAX].
+	maxPath = 4096
+)
 
 func (u *unit) bad(off uint64, field, format string, args ...any) {
 	u.file.bad(secLine, off, field, fmt.Sprintf(format, args...))
@@ -106,21 +117,21 @@ func (t *lineTable) open(off uint64) {
 
 // readOldNames reads the names of versions 2 to 4, which count from 1.
 func (t *lineTable) readOldNames(r *reader) {
-	t.dirs = []string{t.u.compDir}
+	t.dirs = [][]byte{[]byte(t.u.compDir)}
 	for len(t.dirs) < maxFiles {
 		name := r.cstring()
 		if len(name) == 0 {
 			break
 		}
-		t.dirs = append(t.dirs, string(name))
+		t.dirs = append(t.dirs, name)
 	}
-	t.files = []sourceFile{{name: t.u.name}}
+	t.files = []sourceFile{{name: []byte(t.u.name)}}
 	for len(t.files) < maxFiles {
 		name := r.cstring()
 		if len(name) == 0 {
 			break
 		}
-		t.files = append(t.files, sourceFile{string(name), r.uleb()})
+		t.files = append(t.files, sourceFile{name, r.uleb()})
 		r.skipLEB()
 		r.skipLEB()
 	}
@@ -146,12 +157,12 @@ func (u *unit) readNames(r *reader, offsetSize uint64) []sourceFile {
 			v := forms.value(r, attrSpec{form: uint32(p.form)})
 			switch p.content {
 			case 1: // DW_LNCT_path
-				f.name = forms.str(v)
+				f.name = forms.text(v)
 			case 2: // DW_LNCT_directory_index
 				f.dir = v.num
 			}
 		}
-		if r.short || r.pos == before {
+		if r.short || r.pos == before || !u.file.d.work.spend(1+len(f.name)/scanned) {
 			break
 		}
 		names = append(names, f)
@@ -159,8 +170,8 @@ func (u *unit) readNames(r *reader, offsetSize uint64) []sourceFile {
 	return names
 }
 
-func namesOf(files []sourceFile) []string {
-	names := make([]string, len(files))
+func namesOf(files []sourceFile) [][]byte {
+	names := make([][]byte, len(files))
 	for i := range files {
 		names[i] = files[i].name
 	}
@@ -173,18 +184,27 @@ func (u *unit) fileName(i uint64) string {
 	if i >= uint64(len(t.files)) || t.version < 5 && i == 0 {
 		return ""
 	}
-	f := t.files[i]
-	if f.name == "" || path.IsAbs(f.name) {
-		return f.name
+	name := pathOf(t.files[i].name)
+	if name == "" || path.IsAbs(name) {
+		return name
 	}
 	var dir string
-	if f.dir < uint64(len(t.dirs)) {
-		dir = t.dirs[f.dir]
+	n := t.files[i].dir
+	if n < uint64(len(t.dirs)) {
+		dir = pathOf(t.dirs[n])
 	}
-	if f.dir > 0 && !path.IsAbs(dir) { // by the compiler's, which is the first
-		dir = path.Join(t.dirs[0], dir)
+	if n > 0 && !path.IsAbs(dir) && len(t.dirs) > 0 { // by the compiler's, which is the first
+		dir = path.Join(pathOf(t.dirs[0]), dir)
 	}
-	return path.Join(dir, f.name)
+	return path.Join(dir, name)
+}
+
+// pathOf copies a name, unless that is too long for one.
+func pathOf(name []byte) string {
+	if len(name) > maxPath {
+		return ""
+	}
+	return string(name)
 }
 
 // row is a row of the line number table, as far as it is needed.
