@@ -35,6 +35,10 @@ const (
 	currentFile = "current"
 
 	page = 4096
+
+	// flushEvery is how many runs are counted in one line, so that a crash
+	// does not lose the count.
+	flushEvery = 100
 )
 
 // work makes the runs of the campaign in this process.
@@ -58,8 +62,11 @@ func (c *campaign) work(out io.Writer) error {
 			w.tally.Bad++
 			fmt.Fprintf(out, "run %d: %v\n", n, err)
 		}
+		if w.tally.Runs == flushEvery || n == c.first+c.runs-1 {
+			fmt.Fprintln(out, w.tally.line())
+			w.tally = tally{}
+		}
 	}
-	fmt.Fprintln(out, w.tally.line())
 	return nil
 }
 
