@@ -150,7 +150,7 @@ func (c *comparison) pair(lo, hi uint64, s, want *span) {
 // report adds a difference, joined with the one before it if that is the same.
 func (c *comparison) report(d Difference) {
 	if l := &c.last; c.pending && l.Hi == d.Lo && l.Func == d.Func && l.Cause == d.Cause && l.Field == d.Field && l.Habit == d.Habit &&
-		sameRow(l.SFrame, d.SFrame) && sameRow(l.CFI, d.CFI) && l.Err == d.Err {
+		sameRow(l.SFrame, d.SFrame) && sameRow(l.CFI, d.CFI) && sameError(l.Err, d.Err) {
 		l.Hi = d.Hi
 		return
 	}
@@ -162,6 +162,13 @@ func (c *comparison) report(d Difference) {
 			*row = &r
 		}
 	}
+}
+
+func sameError(a, b error) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return a.Error() == b.Error()
 }
 
 func sameRow(a, b *arch.Row) bool {

@@ -49,7 +49,7 @@ func isLimit(id string) bool {
 func (c *comparison) habit(d *Difference) string {
 	section := c.Section(d.Lo)
 	amd64 := c.Arch == arch.AMD64
-	switch d.Cause {
+	switch d.Cause { //nolint:exhaustive // the others have no known habits
 	case OutermostMark:
 		switch {
 		case d.CFI.Outermost() && c.version < sframe.V3:

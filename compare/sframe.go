@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"errors"
 	"iter"
 	"slices"
 
@@ -161,7 +162,7 @@ func (c *comparison) rows(s *sframe.Section, f *sframe.Func, whole span, budget 
 			if err != nil {
 				r.kind, r.err = damaged, err
 			}
-			if !yield(r) || *budget < 0 || err == errOrder {
+			if !yield(r) || *budget < 0 || errors.Is(err, errOrder) {
 				return
 			}
 		}

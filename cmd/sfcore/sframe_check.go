@@ -78,8 +78,8 @@ func (c *checkCommand) run(cmd *cobra.Command, args []string) error {
 				continue
 			}
 			checked++
-			any, err := c.list(out, m.Path, list, sframe.Severity(least))
-			if found = found || any; err != nil {
+			listed, err := c.list(out, m.Path, list, sframe.Severity(least))
+			if found = found || listed; err != nil {
 				return found, err
 			}
 		}

@@ -238,16 +238,16 @@ type jsonComparison struct {
 }
 
 type jsonDifference struct {
-	Cause    string  `json:"cause"`
-	Field    string  `json:"field,omitempty"`
-	Habit    string  `json:"habit,omitempty"`
-	Limit    bool    `json:"limit"`
-	Lo       jsonHex `json:"lo"`
-	Hi       jsonHex `json:"hi"`
-	Start    jsonHex `json:"functionStart"`
-	Function string  `json:"function,omitempty"`
-	SFrame   string  `json:"sframe"`
-	CFI      string  `json:"cfi"`
+	Cause    string      `json:"cause"`
+	Field    string      `json:"field,omitempty"`
+	Habit    string      `json:"habit,omitempty"`
+	Limit    bool        `json:"limit"`
+	Lo       target.Addr `json:"lo"`
+	Hi       target.Addr `json:"hi"`
+	Start    target.Addr `json:"functionStart"`
+	Function string      `json:"function,omitempty"`
+	SFrame   string      `json:"sframe"`
+	CFI      string      `json:"cfi"`
 }
 
 func (r *comparedModule) document() *jsonComparison {
@@ -262,7 +262,7 @@ func (r *comparedModule) document() *jsonComparison {
 	for i := range r.Differences {
 		d := &r.Differences[i]
 		j.Differences = append(j.Differences, jsonDifference{
-			string(d.Cause), d.Field, d.Habit, d.Limit, jsonHex(d.Lo), jsonHex(d.Hi), jsonHex(d.Func),
+			string(d.Cause), d.Field, d.Habit, d.Limit, target.Addr(d.Lo), target.Addr(d.Hi), target.Addr(d.Func),
 			functionName(r.module, d.Func), r.row(d.SFrame, d.Err), r.row(d.CFI, nil),
 		})
 	}

@@ -2,10 +2,10 @@ package main
 
 import (
 	"bufio"
-	"fmt"
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/sframe"
+	"github.com/sfcore/sfcore/target"
 )
 
 // jsonLister lists as docs/sframe-json.md says, one function at a time.
@@ -29,15 +29,15 @@ type jsonTable struct {
 }
 
 type jsonFunction struct {
-	Start    jsonHex   `json:"start"`
-	Size     uint32    `json:"size"`
-	Type     string    `json:"type"`
-	RepSize  uint8     `json:"repSize"`
-	Signal   bool      `json:"signal"`
-	Flex     bool      `json:"flex"`
-	PauthKey string    `json:"pauthKey,omitempty"`
-	Name     string    `json:"name,omitempty"`
-	Rows     []jsonRow `json:"rows"`
+	Start    target.Addr `json:"start"`
+	Size     uint32      `json:"size"`
+	Type     string      `json:"type"`
+	RepSize  uint8       `json:"repSize"`
+	Signal   bool        `json:"signal"`
+	Flex     bool        `json:"flex"`
+	PauthKey string      `json:"pauthKey,omitempty"`
+	Name     string      `json:"name,omitempty"`
+	Rows     []jsonRow   `json:"rows"`
 }
 
 type jsonRow struct {
@@ -58,12 +58,6 @@ func newJSONLister(out *bufio.Writer, file string) *jsonLister {
 // jsonString is a string that [members] takes for a value.
 type jsonString string
 
-// jsonHex is an address.
-type jsonHex uint64
-
-// MarshalText implements [encoding.TextMarshaler].
-func (h jsonHex) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#x", uint64(h)), nil }
-
 // abiName is "amd64-le", "aarch64-le", "aarch64-be" or "s390x-be".
 func abiName(a *arch.Arch) string {
 	if a.BigEndian {
@@ -80,7 +74,7 @@ func (w *jsonLister) section(l *listed) {
 		w.write(",\n")
 	}
 	w.inSection = true
-	w.write(`{"name":".sframe","address":`, jsonHex(l.section.Addr()), `,"file":`, jsonString(l.file), `,"tables":[`)
+	w.write(`{"name":".sframe","address":`, target.Addr(l.section.Addr()), `,"file":`, jsonString(l.file), `,"tables":[`)
 }
 
 func (w *jsonLister) table(t *sframe.Table) {
@@ -100,7 +94,7 @@ func (w *jsonLister) table(t *sframe.Table) {
 
 func (w *jsonLister) function(f *listedFunc) {
 	j := jsonFunction{
-		Start: jsonHex(f.start), Size: f.Size, Type: "pcinc", RepSize: f.RepSize,
+		Start: target.Addr(f.start), Size: f.Size, Type: "pcinc", RepSize: f.RepSize,
 		Signal: f.Signal(), Flex: f.Flexible(), Name: f.name, Rows: make([]jsonRow, len(f.rows)),
 	}
 	if f.PCMask() {

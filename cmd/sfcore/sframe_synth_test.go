@@ -26,7 +26,7 @@ func frames(t *testing.T, args ...string) (list []string, methods map[string]int
 	methods = map[string]int{}
 	for _, th := range r.Threads {
 		for _, f := range th.Frames {
-			methods[string(f.Method)]++
+			methods[f.Method]++
 			f.Method, f.Trust = "", ""
 			list = append(list, string(encode(f)))
 		}
