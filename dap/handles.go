@@ -9,6 +9,7 @@ const (
 	refGroup                    // group item of these
 	refVector                   // the elements of vector register item of the thread
 	refUnwind                   // how the frame was found
+	refRemote                   // source file item that a server may have
 	refListing                  // page item of the disassembly from addr on
 )
 

@@ -15,17 +15,17 @@ import (
 // config is a launch configuration: sfcore's own spelling, and those of cppdbg
 // and of delve, so that configurations can be moved as they are.
 type config struct {
-	CoreFile    string     `json:"coreFile"`
-	PID         processID  `json:"pid"`
-	Program     string     `json:"program"`
-	Sysroot     string     `json:"sysroot"`
-	Paths       []string   `json:"paths"`
-	SourceMap   sourceMap  `json:"sourceMap"`
-	StopOnEntry *bool      `json:"stopOnEntry"`
-	Cwd         string     `json:"cwd"`
-	MaxFrames   int        `json:"maxFrames"`
-	Debuginfod  debuginfod `json:"debuginfod"`
-	Dlv         string     `json:"dlv"`
+	CoreFile    string    `json:"coreFile"`
+	PID         processID `json:"pid"`
+	Program     string    `json:"program"`
+	Sysroot     string    `json:"sysroot"`
+	Paths       []string  `json:"paths"`
+	SourceMap   sourceMap `json:"sourceMap"`
+	StopOnEntry *bool     `json:"stopOnEntry"`
+	Cwd         string    `json:"cwd"`
+	MaxFrames   int       `json:"maxFrames"`
+	Debuginfod  fetching  `json:"debuginfod"`
+	Dlv         string    `json:"dlv"`
 
 	// cppdbg
 	CoreDumpPath  string    `json:"coreDumpPath"`
@@ -90,6 +90,7 @@ func (c *config) process() (Process, error) {
 		return p, newError(idLaunch, "\"maxFrames\" must not be negative")
 	}
 	p.Options = target.Options{Exe: c.resolve(c.Program), Sysroot: c.resolve(c.Sysroot), MaxFrames: c.MaxFrames}
+	p.Debuginfod = bool(c.Debuginfod)
 	paths := c.Paths
 	for path := range strings.SplitSeq(c.SOLibPath, ";") {
 		paths = append(paths, path)
@@ -182,12 +183,12 @@ func (p *processID) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// debuginfod is whether debug information may be fetched from servers: false,
+// fetching is whether debug information may be fetched from servers: false,
 // true, "off", or the servers' addresses.
-type debuginfod bool
+type fetching bool
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (d *debuginfod) UnmarshalJSON(raw []byte) error {
+func (d *fetching) UnmarshalJSON(raw []byte) error {
 	switch string(raw) {
 	case "null", "false", `""`, `"off"`, "[]":
 		*d = false

@@ -55,9 +55,6 @@ func (s *session) open(ctx context.Context, raw json.RawMessage) (any, error) {
 		return nil, err
 	}
 	s.config = c
-	if c.Debuginfod {
-		s.output("console", "\"debuginfod\": debug information is not fetched from servers; files below \"paths\" are used.")
-	}
 	s.event("process", &godap.ProcessEventBody{
 		Name: s.snap.name(), SystemProcessId: p.PID, IsLocalProcess: true, StartMethod: "attach", PointerSize: 64,
 	})
@@ -71,9 +68,15 @@ func (s *session) take(ctx context.Context, p Process) error {
 	if p.PID != 0 {
 		name = fmt.Sprintf("process %d", p.PID)
 	}
+	use, stop := context.WithCancel(context.Background())
+	p.Use = use
+	s.queue.onCancelAll(stop)
 	progress := s.startProgress("Opening " + name)
 	t, err := s.server.Open(ctx, p, progress.update)
 	progress.end()
+	if err != nil {
+		stop()
+	}
 	switch {
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil && err != nil:
 		return errCancelled
@@ -82,13 +85,14 @@ func (s *session) take(ctx context.Context, p Process) error {
 	}
 	if live := t.Image().Live; live != nil {
 		if s.started != 0 && live.Started != s.started {
+			stop()
 			t.Close()
 			return newError(idOpen, "process %d has ended; its id is another process's now", p.PID)
 		}
 		s.started = live.Started
 	}
 	s.drop()
-	s.process, s.snap = p, newSnapshot(t, s.base)
+	s.process, s.snap = p, newSnapshot(use, stop, t, s.base)
 	return nil
 }
 

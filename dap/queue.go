@@ -20,6 +20,7 @@ type queue struct {
 	current       int    // the Seq of the request being handled
 	stop          func() // cancels it; nil if there is none
 	cancelled     map[int]bool
+	abort         func() // ends what requests may wait for beside their context
 	progress      string // the ID of the progress it reports
 	progressCount int
 }
@@ -138,4 +139,14 @@ func (q *queue) cancelAll() {
 	if q.stop != nil {
 		q.stop()
 	}
+	if q.abort != nil {
+		q.abort()
+	}
+}
+
+// onCancelAll sets what else cancelAll does.
+func (q *queue) onCancelAll(f func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.abort = f
 }

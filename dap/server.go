@@ -19,6 +19,11 @@ type Process struct {
 	PID int
 	// Options say where its files are.
 	Options target.Options
+	// Debuginfod asks to fetch files that are missing from servers.
+	Debuginfod bool
+	// Use ends when the process is no longer looked at, and with it what may
+	// still be fetched for it then.
+	Use context.Context
 }
 
 // OpenFunc opens a process: of a live one it takes a snapshot and lets it go

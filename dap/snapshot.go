@@ -26,14 +26,16 @@ type snapshot struct {
 	stacks map[int]*stack // by thread id; of maxStacks threads
 	recent []int          // their ids, the one longest unused first
 	files  fileCache
+
+	remote    []remoteFile
+	remoteIDs map[remoteFile]int // their indexes
 }
 
-func newSnapshot(t *target.Target, base int) *snapshot {
+func newSnapshot(ctx context.Context, stop context.CancelFunc, t *target.Target, base int) *snapshot {
 	s := &snapshot{
-		target: t, refs: handles{base: base, ids: map[ref]int{}}, threads: t.Threads(),
+		target: t, ctx: ctx, stop: stop, remoteIDs: map[remoteFile]int{}, refs: handles{base: base, ids: map[ref]int{}}, threads: t.Threads(),
 		byID: map[int]*core.Thread{}, ids: map[*core.Thread]int{}, stacks: map[int]*stack{}, files: fileCache{},
 	}
-	s.ctx, s.stop = context.WithCancel(context.Background())
 	for _, th := range s.threads {
 		s.byID[th.ID] = th
 	}

@@ -49,6 +49,9 @@ func (s *session) sourceOf(st *stack, i int) (*godap.Source, int) {
 	if name := s.local(r.File); name != "" {
 		return fileSource(name), r.Line
 	}
+	if src := s.remoteSource(r); src != nil {
+		return src, r.Line
+	}
 	l, ok := s.snap.listingAt(f.LookupPC(), f.PC)
 	if !ok {
 		return nil, 0
@@ -133,7 +136,7 @@ func fileName(name string) string {
 	return name
 }
 
-func (s *session) source(_ context.Context, args *godap.SourceArguments) (any, error) {
+func (s *session) source(ctx context.Context, args *godap.SourceArguments) (any, error) {
 	snap, err := s.stopped()
 	if err != nil {
 		return nil, err
@@ -142,9 +145,13 @@ func (s *session) source(_ context.Context, args *godap.SourceArguments) (any, e
 	if args.Source != nil && args.Source.SourceReference > 0 {
 		id = args.Source.SourceReference
 	}
-	r, ok := snap.refs.get(id, refListing)
+	r, ok := snap.refs.get(id, refListing, refRemote)
 	if !ok {
 		return nil, newError(idReference, "there is no source with the reference %d any more", id)
+	}
+	if r.kind == refRemote {
+		text, err := s.fetchSource(ctx, snap.remote[r.item])
+		return &godap.SourceResponseBody{Content: text}, err
 	}
 	return &godap.SourceResponseBody{Content: snap.listing(r.addr, r.item), MimeType: "text/x-asm"}, nil
 }

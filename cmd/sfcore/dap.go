@@ -11,6 +11,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/dap"
+	"github.com/sfcore/sfcore/debuginfod"
 	"github.com/sfcore/sfcore/target"
 )
 
@@ -74,6 +75,13 @@ func openForDAP(ctx context.Context, p dap.Process, progress func(done, total in
 	}
 	if err != nil {
 		return nil, err
+	}
+	p.Options.CacheDir = cacheDir()
+	if p.Debuginfod {
+		if p.Options.Debuginfod, err = debuginfod.FromEnvironment(p.Use); err != nil {
+			img.Close()
+			return nil, fmt.Errorf("\"debuginfod\": %w", err)
+		}
 	}
 	return target.New(img, p.Options), nil
 }

@@ -1,0 +1,75 @@
+package dap
+
+import (
+	"context"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/sfcore/sfcore/target"
+)
+
+// remoteFile is a source file that a debuginfod server may have.
+type remoteFile struct{ buildID, file string }
+
+// remoteSource returns a source to be fetched when it is looked at, or nil if
+// files are not fetched or the frame's cannot be asked for.
+func (s *session) remoteSource(r *target.FrameReport) *godap.Source {
+	if !s.process.Debuginfod || !path.IsAbs(r.File) || r.Module == "" || strings.Contains(r.Module, "/") {
+		return nil
+	}
+	snap, f := s.snap, remoteFile{r.Module, r.File}
+	index, known := snap.remoteIDs[f]
+	if !known {
+		index = len(snap.remote)
+		snap.remote = append(snap.remote, f)
+		snap.remoteIDs[f] = index
+	}
+	return &godap.Source{
+		Name: path.Base(r.File), Origin: "debuginfod",
+		SourceReference: snap.refs.id(ref{kind: refRemote, item: index}),
+	}
+}
+
+// maxSource bounds the bytes of a source file that is sent.
+const maxSource = 4 << 20
+
+// fetchSource fetches a source file. If the request is cancelled, the file goes
+// on to the cache in the background.
+func (s *session) fetchSource(ctx context.Context, f remoteFile) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	t := s.snap.target
+	go func() {
+		name, err := t.FetchSource(f.buildID, f.file)
+		if err != nil {
+			done <- result{"", newError(idReference, "%s: %v; the disassembly view shows the code", oneLine(f.file), err)}
+			return
+		}
+		text, err := readStart(name)
+		done <- result{text, err}
+	}()
+	select {
+	case r := <-done:
+		return r.text, r.err
+	case <-ctx.Done():
+		return "", errCancelled
+	}
+}
+
+// readStart reads a file, up to maxSource bytes.
+func readStart(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSource))
+	return string(text), err
+}
