@@ -98,7 +98,8 @@ type cie struct {
 	enc       uint8  // of FDEs' addresses
 	selector  uint8  // bytes of the segment selector in FDEs
 	signal    bool
-	prog, end int // the initial instructions
+	keyB      bool // of aarch64 pointer authentication
+	prog, end int  // the initial instructions
 }
 
 // cieAt reads the CIE at off.
@@ -174,7 +175,9 @@ letters:
 			c.u8("LSDA_encoding")
 		case 'S':
 			k.signal = true
-		case 'B', 'G': // key B signs return addresses; the stack is tagged [AADWARF64]
+		case 'B': // key B signs return addresses [AADWARF64]
+			k.keyB = true
+		case 'G': // the stack is tagged [AADWARF64]
 		default:
 			break letters
 		}
@@ -196,6 +199,7 @@ type fde struct {
 	off, cie    int
 	start, size uint64 // in bytes of code, at run time
 	signal      bool
+	keyB        bool
 }
 
 // covers reports whether pc is in f's range.
@@ -208,7 +212,7 @@ func (s *Section) readFDE(e *entry, k *cie, f *fde) error {
 	if k.selector > 0 {
 		c.take(uint64(k.selector), "segment_selector")
 	}
-	f.off, f.cie, f.signal = e.off, k.off, k.signal
+	f.off, f.cie, f.signal, f.keyB = e.off, k.off, k.signal, k.keyB
 	f.start = s.origin.pointer(c, k.enc, "initial_location")
 	at := c.pos
 	if k.enc == peAligned {

@@ -13,6 +13,7 @@ type FDE struct {
 	Start  uint64 // run-time address of the first byte that it covers
 	Size   uint64 // bytes of code that it covers
 	Signal bool   // the code is a signal trampoline
+	KeyB   bool   // return addresses are signed with key B of aarch64, not A
 }
 
 // FDEs yields the FDEs in the order of the section. A damaged one yields a
@@ -20,11 +21,25 @@ type FDE struct {
 func (s *Section) FDEs() iter.Seq2[FDE, error] {
 	return func(yield func(FDE, error) bool) {
 		for f, err := range s.entries() {
-			if !yield(FDE{Off: uint64(f.off), CIE: uint64(f.cie), Start: f.start, Size: f.size, Signal: f.signal}, err) {
+			if !yield(FDE{Off: uint64(f.off), CIE: uint64(f.cie), Start: f.start, Size: f.size, Signal: f.signal, KeyB: f.keyB}, err) {
 				return
 			}
 		}
 	}
+}
+
+// Lookup returns the FDE that [Machine.Find] uses for pc. Its outcomes are those
+// of Find, without those that a program has.
+func (m *Machine) Lookup(s *Section, pc uint64) (f FDE, found bool, err error) {
+	var p program
+	if found, err = m.enter(s, pc, &p); !found {
+		return FDE{}, false, err
+	}
+	e, err := m.begin(s, uint64(p.fde), &p)
+	if err != nil {
+		return FDE{}, false, err
+	}
+	return FDE{Off: uint64(p.fde), CIE: uint64(p.k.off), Start: e.start, Size: e.size, Signal: e.signal}, true, nil
 }
 
 // Row is what a program says for a range of addresses.

@@ -164,6 +164,9 @@ func (b *builder) functions(s *cfi.Section, f cfi.FDE, end uint64) ([]sframe.Fun
 		}
 		last.Size = uint32(hi - last.Start)
 	}
+	for i := range funcs {
+		funcs[i].KeyB = f.KeyB && b.arch.PAC
+	}
 	return funcs, b.check(funcs)
 }
 

@@ -139,6 +139,17 @@ func checkSame(t testing.TB, a *arch.Arch, c *cfi.Section, data []byte, r *synth
 	for _, n := range r.LeftOut {
 		left += n
 	}
+	keys := map[uint64]bool{}
+	for f, err := range c.FDEs() {
+		if _, twice := keys[f.Start]; err == nil && !twice {
+			keys[f.Start] = f.KeyB && a.PAC
+		}
+	}
+	for f, err := range s.Funcs() {
+		if key, known := keys[f.Start]; err != nil || known && f.KeyB() != key {
+			t.Errorf("function at %#x: got key B %v, %v", f.Start, f.KeyB(), err)
+		}
+	}
 	if missing > left {
 		t.Errorf("got %d functions missing, %d left out", missing, left)
 	}

@@ -77,6 +77,7 @@ func (c *checkCommand) run(cmd *cobra.Command, args []string) error {
 			if !ok {
 				continue
 			}
+			list = append(fileFindings(m), list...)
 			checked++
 			listed, err := c.list(out, m.Path, list, sframe.Severity(least))
 			if found = found || listed; err != nil {

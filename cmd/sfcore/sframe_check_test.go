@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/sframe"
+	"github.com/sfcore/sfcore/target"
 )
 
 func TestCheckGolden(t *testing.T) {
@@ -49,6 +51,34 @@ func TestCheckGolden(t *testing.T) {
 	}
 }
 
+// How files hold their sections, by the tools that made them.
+func TestFileFindings(t *testing.T) {
+	for file, want := range map[string][]string{
+		objectsDir + "/amd64-v1/amd64-basic.o":             {"section-type-old"},
+		objectsDir + "/amd64-v2/linked-exec.elf":           {"section-type-old", "segment-size"},
+		objectsDir + "/amd64-v3/linked-exec.elf":           {"segment-size"},
+		objectsDir + "/amd64-v3/amd64-basic.o":             nil,
+		objectsDir + "/amd64-lld-concat/mixed-v2e1-v3.elf": {"segment-missing"},
+		coresDir + "/amd64-v2e1-debian-cpio/exe/cpio":      nil,
+	} {
+		tg, err := target.OpenFile(file, target.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range fileFindings(tg.Modules()[0]) {
+			got = append(got, f.ID)
+			if fileMeanings[f.ID] == "" {
+				t.Errorf("%s is not explained", f.ID)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", file, got, want)
+		}
+		tg.Close()
+	}
+}
+
 func TestCheckUnreadable(t *testing.T) {
 	for _, args := range [][]string{{"none"}, {"--raw", "none"}, {"--severity", "all", "x"}, {coresDir + "/amd64-v2-nosframe/exe/nosframe"}} {
 		stdout, stderr, code := sfcore(append([]string{"sframe", "check"}, args...)...)
@@ -75,6 +105,10 @@ func TestChecksDocumented(t *testing.T) {
 		for _, id := range ids {
 			fmt.Fprintf(&b, "| `%s` | %s |\n", id, meanings[id])
 		}
+	}
+	b.WriteString("\n## Notes on the file\n\n| name | what it means |\n|---|---|\n")
+	for _, id := range slices.Sorted(maps.Keys(fileMeanings)) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", id, fileMeanings[id])
 	}
 	b.WriteString(`
 # What ` + "`--format json`" + ` prints
