@@ -19,8 +19,8 @@ GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./..
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## build bin/sfcore
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/sfcore
+build: ## build bin/sfcore and bin/sfcore-plugin
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
 test: ## run all tests
 	go test ./...

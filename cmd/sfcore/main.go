@@ -64,6 +64,6 @@ said), 2 if nothing could be done.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newBtCommand(), newInfoCommand(), newDapCommand(), newSFrameCommand())
+	root.AddCommand(newBtCommand(), newInfoCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand())
 	return root
 }

@@ -53,11 +53,14 @@ var imports = map[string]string{
 
 	"target": "arch memreader internal/elfx sframe cfi unwind core symbol debuginfo resolve debuginfod",
 
-	"dap":         "target arch memreader internal/disasm core unwind symbol",
-	"dap/daptest": "",
-	"plugin":      "target arch core unwind symbol",
+	"dap":          "target arch memreader internal/disasm core unwind symbol",
+	"dap/daptest":  "",
+	"plugin":       "target arch memreader sframe core symbol plugin/proto",
+	"plugin/proto": "",
 
 	"cmd/sfcore": "arch memreader internal/elfx sframe cfi unwind core symbol target debuginfod dap plugin compare synth",
+
+	"cmd/sfcore-plugin": "core target plugin",
 
 	"bench/peers": "",
 	"torture":     "memreader internal/elfx unwind core target",

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/sfcore/sfcore/plugin"
+)
+
+// mainEnv makes this test's program sfcore-plugin, as does a host.
+const mainEnv = "SFCORE_TEST_MAIN"
+
+func TestMain(m *testing.M) {
+	if plugin.Started() || os.Getenv(mainEnv) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestByHand(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), mainEnv+"=1")
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 || string(out) != byHand {
+		t.Errorf("got %v, %q, want exit status 1, %q", err, out, byHand)
+	}
+}
+
+func TestPlugin(t *testing.T) {
+	c, err := plugin.Start(t.Context(), exec.Command(os.Args[0], "-linger=10s"), plugin.StartOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s, err := c.Open(t.Context(), plugin.Process{Core: "../../testdata/cores/amd64-v3-threads/core.zst"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Process(t.Context())
+	if err != nil || r.Process.Signal == nil || r.Process.Signal.Name != "SIGSEGV" {
+		t.Errorf("got %+v, %v, want SIGSEGV", r, err)
+	}
+	_, err = c.Open(t.Context(), plugin.Process{PID: 1 << 30})
+	if err == nil || !strings.Contains(err.Error(), "no such process") {
+		t.Errorf("got %v, want no such process", err)
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// pluginProgram is the program that serves hosts; see docs/RATIONALE.md.
+const pluginProgram = "sfcore-plugin"
+
+func newPluginCommand() *cobra.Command {
+	var linger time.Duration
+	cmd := &cobra.Command{
+		Use:   "plugin [flags]",
+		Short: "Serve a program that started sfcore as its plugin",
+		Long: `plugin serves the program that started it, by HashiCorp's go-plugin protocol over
+gRPC: it opens core files and running processes, or unwinds a process that the
+program itself holds. docs/plugin.md says how to write such a program.
+
+It runs ` + pluginProgram + `, which is looked for beside sfcore, then in PATH.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			name, err := findPlugin()
+			if err != nil {
+				fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %v\n", err)
+				return incompleteError{}
+			}
+			return become(name, "-linger="+linger.String())
+		},
+	}
+	cmd.Flags().DurationVar(&linger, "linger", time.Minute, "end after this long without a connection, as when the host was killed")
+	return cmd
+}
+
+// findPlugin returns the path of the program that serves hosts.
+func findPlugin() (string, error) {
+	name := pluginProgram
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if self, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(self); err == nil {
+			self = real
+		}
+		if beside := filepath.Join(filepath.Dir(self), name); isProgram(beside) {
+			return beside, nil
+		}
+	}
+	if path, err := exec.LookPath(name); err == nil {
+		return path, nil
+	}
+	return "", fmt.Errorf("%s is neither beside sfcore nor in PATH; it is built by \"go install github.com/sfcore/sfcore/cmd/sfcore-plugin\"", name)
+}
+
+func isProgram(name string) bool {
+	st, err := os.Stat(name)
+	return err == nil && st.Mode().IsRegular()
+}

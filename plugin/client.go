@@ -1,0 +1,180 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/plugin/proto"
+	"github.com/sfcore/sfcore/target"
+)
+
+// Client is a host's end of a plugin. It is safe for concurrent use.
+type Client struct {
+	rpc     proto.PluginClient
+	broker  *goplugin.GRPCBroker
+	process *goplugin.Client
+}
+
+// StartOptions are the choices of Start. The zero StartOptions are the defaults.
+type StartOptions struct {
+	// Logger gets what the plugin logs; nil for nobody.
+	Logger hclog.Logger
+	// Reattachable leaves out TLS between host and plugin, which go-plugin needs
+	// to give a ReattachConfig. The connection is a Unix socket that only this
+	// user can open.
+	Reattachable bool
+}
+
+// startTime is how long a plugin may take to start, unless a context ends before.
+const startTime = time.Minute
+
+// Start starts the plugin, which is "sfcore plugin", and connects to it. Close
+// ends it. If the host is killed, the plugin ends by itself; see [Server.Linger].
+func Start(ctx context.Context, cmd *exec.Cmd, opts StartOptions) (*Client, error) {
+	return connect(ctx, &goplugin.ClientConfig{Cmd: cmd, AutoMTLS: !opts.Reattachable, Logger: opts.Logger})
+}
+
+// Reattach connects to a plugin that [Client.ReattachConfig] describes. Sessions
+// belong to the connection they were opened on, so there are none; nor can it
+// open images of this host, for which go-plugin needs the first connection.
+func Reattach(ctx context.Context, config *goplugin.ReattachConfig) (*Client, error) {
+	c, err := connect(ctx, &goplugin.ClientConfig{Reattach: config})
+	if c != nil {
+		c.broker = nil
+	}
+	return c, err
+}
+
+func connect(ctx context.Context, config *goplugin.ClientConfig) (*Client, error) {
+	config.HandshakeConfig = Handshake()
+	config.VersionedPlugins = versions(dispensed{})
+	config.Plugins = config.VersionedPlugins[ProtocolVersion] // for Reattach, which negotiates no version
+	config.AllowedProtocols = []goplugin.Protocol{goplugin.ProtocolGRPC}
+	config.StartTimeout = startTime
+	if config.Logger == nil {
+		config.Logger = hclog.NewNullLogger()
+	}
+	process := goplugin.NewClient(config)
+	type result struct {
+		client *Client
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		c, err := dispense(process)
+		done <- result{c, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			process.Kill()
+			return nil, r.err
+		}
+		return r.client, nil
+	case <-ctx.Done():
+		go func() {
+			<-done
+			process.Kill()
+		}()
+		return nil, ctx.Err()
+	}
+}
+
+func dispense(process *goplugin.Client) (*Client, error) {
+	conn, err := process.Client()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := conn.Dispense(Name)
+	if err != nil {
+		return nil, err
+	}
+	c := raw.(*Client)
+	c.process = process
+	return c, nil
+}
+
+// ReattachConfig is how another host connects to the plugin, which must have
+// been started with Reattachable; nil otherwise.
+func (c *Client) ReattachConfig() *goplugin.ReattachConfig { return c.process.ReattachConfig() }
+
+// Close ends the plugin and all sessions.
+func (c *Client) Close() { c.process.Kill() }
+
+// Exited reports whether the plugin has ended.
+func (c *Client) Exited() bool { return c.process.Exited() }
+
+// Open opens a core file or a running process. Paths are seen from the plugin's
+// working directory.
+func (c *Client) Open(ctx context.Context, p Process) (*Session, error) {
+	req := openRequest(&p.Options)
+	if p.Core != "" {
+		req.Process = &proto.OpenRequest_Core{Core: p.Core}
+	} else {
+		req.Process = &proto.OpenRequest_Pid{Pid: int32(p.PID)}
+	}
+	return c.open(ctx, req)
+}
+
+func openRequest(o *target.Options) *proto.OpenRequest {
+	return &proto.OpenRequest{Executable: o.Exe, Sysroot: o.Sysroot, Paths: o.Paths, MaxFrames: uint32(o.MaxFrames)}
+}
+
+func (c *Client) open(ctx context.Context, req *proto.OpenRequest) (*Session, error) {
+	reply, err := c.rpc.Open(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{rpc: c.rpc, id: reply.GetSession()}, nil
+}
+
+// OpenImage opens a process that this host holds. The image must be immutable
+// until the session is closed: then the process may go on. Its memory is read
+// from another goroutine. The caller closes the image after the session.
+func (c *Client) OpenImage(ctx context.Context, img *core.Image, opts target.Options) (*Session, error) {
+	if c.broker == nil {
+		return nil, errors.New("a reattached plugin cannot reach this host's images")
+	}
+	id := c.broker.NextId()
+	stop := serveImage(c.broker, id, img)
+	req := openRequest(&opts)
+	req.Process = &proto.OpenRequest_Host{Host: id}
+	s, err := c.open(ctx, req)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	s.stop = sync.OnceFunc(stop)
+	return s, nil
+}
+
+// serveImage serves an image to the plugin until stop is called, which waits for
+// the last read.
+func serveImage(broker *goplugin.GRPCBroker, id uint32, img *core.Image) (stop func()) {
+	servers, done := make(chan *grpc.Server, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		broker.AcceptAndServe(id, func(opts []grpc.ServerOption) *grpc.Server {
+			s := grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(maxMessage), grpc.WaitForHandlers(true))...)
+			proto.RegisterHostServer(s, &hosting{img: img})
+			servers <- s
+			return s
+		})
+	}()
+	return func() {
+		select {
+		case s := <-servers:
+			s.Stop()
+			<-done
+		case <-done:
+		}
+	}
+}

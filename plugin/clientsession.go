@@ -1,0 +1,187 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"google.golang.org/grpc"
+
+	"github.com/sfcore/sfcore/plugin/proto"
+	"github.com/sfcore/sfcore/target"
+)
+
+// Session is a process that a plugin has open. It is safe for concurrent use.
+// Errors are gRPC statuses, whose codes sfcore.proto explains.
+type Session struct {
+	rpc  proto.PluginClient
+	id   uint64
+	stop func() // serves an image of this host no longer; may be nil
+}
+
+// Process returns the report without threads and modules: what the process is
+// and what is wrong with its image.
+func (s *Session) Process(ctx context.Context) (*target.Report, error) {
+	reply, err := s.rpc.Process(ctx, &proto.ProcessRequest{Session: s.id})
+	if err != nil {
+		return nil, err
+	}
+	return headReport(reply), nil
+}
+
+// Threads returns the threads without their stacks, the crashed one first.
+func (s *Session) Threads(ctx context.Context) ([]target.ThreadReport, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := s.rpc.Threads(ctx, &proto.ThreadsRequest{Session: s.id})
+	return collect(stream, err, threadReport)
+}
+
+// maxStack bounds the frames of a stack that a host puts together: as many as
+// the largest unsigned 24-bit number, some gigabytes.
+const maxStack = 1 << 24
+
+// Stacks walks the stacks of threads, or of all if tids is empty, and yields
+// them in that order, each as soon as it is known. With workings, frames tell how
+// their callers were found. An error is the last thing yielded; leaving the loop
+// ends the walk.
+func (s *Session) Stacks(ctx context.Context, workings bool, tids ...int) iter.Seq2[target.ThreadReport, error] {
+	req := &proto.StacksRequest{Session: s.id, Workings: workings}
+	for _, tid := range tids {
+		req.Tids = append(req.Tids, int64(tid))
+	}
+	return func(yield func(target.ThreadReport, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stream, err := s.rpc.Stacks(ctx, req)
+		var stack target.ThreadReport
+		begun := false
+		for err == nil {
+			var part *proto.Thread
+			if part, err = stream.Recv(); err != nil {
+				break
+			}
+			r := threadReport(part)
+			switch {
+			case !begun:
+				stack, begun = r, true
+			case r.TID != stack.TID || len(stack.Frames)+len(r.Frames) > maxStack:
+				err = fmt.Errorf("a part of thread %d's stack, among those of thread %d's", r.TID, stack.TID)
+			default:
+				stack.Frames, stack.Stop = append(stack.Frames, r.Frames...), r.Stop
+			}
+			if err == nil && part.GetStop() != nil {
+				if !yield(stack, nil) {
+					return
+				}
+				begun = false
+			}
+		}
+		if err != io.EOF {
+			yield(target.ThreadReport{}, err)
+		}
+	}
+}
+
+// Modules returns the modules by ascending address.
+func (s *Session) Modules(ctx context.Context) ([]target.ModuleReport, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := s.rpc.Modules(ctx, &proto.ModulesRequest{Session: s.id})
+	return collect(stream, err, moduleReport)
+}
+
+// Report returns everything: what "sfcore bt --format json" prints.
+func (s *Session) Report(ctx context.Context) (*target.Report, error) {
+	var threads []target.ThreadReport
+	for th, err := range s.Stacks(ctx, true) {
+		if err != nil {
+			return nil, err
+		}
+		threads = append(threads, th)
+	}
+	modules, err := s.Modules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.Process(ctx) // last: by now its problems are complete
+	if err != nil {
+		return nil, err
+	}
+	r.Threads, r.Modules = append([]target.ThreadReport{}, threads...), append([]target.ModuleReport{}, modules...)
+	return r, nil
+}
+
+// Registers returns the known registers of a thread by name.
+func (s *Session) Registers(ctx context.Context, tid int) (map[string]uint64, error) {
+	reply, err := s.rpc.Registers(ctx, &proto.RegistersRequest{Session: s.id, Tid: int64(tid)})
+	if err != nil {
+		return nil, err
+	}
+	regs := make(map[string]uint64)
+	for _, r := range reply.GetRegisters() {
+		regs[r.GetName()] = r.GetValue()
+	}
+	return regs, nil
+}
+
+// ReadMemory reads up to len(p) bytes of the process, or of the files it had
+// mapped. If n < len(p) the error says why the byte at addr+n cannot be read.
+func (s *Session) ReadMemory(ctx context.Context, p []byte, addr uint64) (n int, err error) {
+	for n < len(p) {
+		want := min(len(p)-n, maxRead)
+		reply, err := s.rpc.ReadMemory(ctx,
+			&proto.ReadMemoryRequest{Session: s.id, Address: addr + uint64(n), Length: uint32(want)})
+		if err != nil {
+			return n, err
+		}
+		k := copy(p[n:n+want], reply.GetData())
+		n += k
+		if k < want {
+			return n, errors.New(reply.GetFault())
+		}
+	}
+	return n, nil
+}
+
+// Locate names code: the result has an entry for each address. Of a return
+// address, ask for the one before it.
+func (s *Session) Locate(ctx context.Context, addrs ...uint64) ([]*proto.Location, error) {
+	reply, err := s.rpc.Locate(ctx, &proto.LocateRequest{Session: s.id, Addresses: addrs})
+	return reply.GetLocations(), err
+}
+
+// SFrame lists the functions of the .sframe of the module that contains addr,
+// with their rows.
+func (s *Session) SFrame(ctx context.Context, addr uint64) ([]*proto.SFrameFunction, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := s.rpc.DumpSFrame(ctx, &proto.DumpSFrameRequest{Session: s.id, Address: addr})
+	return collect(stream, err, func(f *proto.SFrameFunction) *proto.SFrameFunction { return f })
+}
+
+// Close ends the session. A process that this host holds is not read after that.
+func (s *Session) Close(ctx context.Context) error {
+	_, err := s.rpc.Close(ctx, &proto.CloseRequest{Session: s.id})
+	if s.stop != nil {
+		s.stop()
+	}
+	return err
+}
+
+// collect converts the messages of a stream.
+func collect[M, R any](stream grpc.ServerStreamingClient[M], err error, convert func(*M) R) ([]R, error) {
+	var list []R
+	for err == nil {
+		var m *M
+		if m, err = stream.Recv(); err == nil {
+			list = append(list, convert(m))
+		}
+	}
+	if err != io.EOF {
+		return nil, err
+	}
+	return list, nil
+}

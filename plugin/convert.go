@@ -1,0 +1,107 @@
+package plugin
+
+import (
+	"strings"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/plugin/proto"
+	"github.com/sfcore/sfcore/target"
+)
+
+// text makes a string valid for a message, which must be UTF-8. Names in the
+// files of a process may be anything.
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+func texts(list []string) []string {
+	var valid []string
+	for _, s := range list {
+		valid = append(valid, text(s))
+	}
+	return valid
+}
+
+// optional is an address that may be unknown, as a field of a message.
+func optional(a target.OptAddr) *uint64 {
+	if !a.Known {
+		return nil
+	}
+	v := uint64(a.Addr)
+	return &v
+}
+
+// headMessage makes a message of a report without threads and modules.
+func headMessage(r *target.Report) *proto.ProcessReply {
+	s, p := &r.Source, &r.Process
+	m := &proto.ProcessReply{
+		Schema: r.Schema,
+		Source: &proto.Source{
+			Kind: s.Kind, Path: text(s.Path), Pid: int64(s.PID), Missing: s.Missing, NsPid: int64(s.NSPID), Time: s.Time,
+			StoppedFor: s.StoppedFor, Copied: s.Copied, Ended: int64(s.Ended),
+		},
+		Process: &proto.Process{
+			Pid: int64(p.PID), Arch: p.Arch, ByteOrder: p.ByteOrder,
+			Command: text(p.Command), Executable: text(p.Executable),
+		},
+		Problems: texts(r.Problems),
+	}
+	for _, ph := range s.Phases {
+		m.Source.Phases = append(m.Source.Phases, &proto.Phase{Name: ph.Name, Took: ph.Took, Stopped: ph.Stopped})
+	}
+	if p.Signal != nil {
+		m.Process.Signal = signalMessage(p.Signal)
+	}
+	return m
+}
+
+func signalMessage(s *target.Signal) *proto.Signal {
+	m := &proto.Signal{
+		Number: int64(s.Number), Name: s.Name, Code: int64(s.Code), CodeName: s.CodeName, Address: optional(s.Address),
+		SenderPid: int64(s.SenderPID), Thread: int64(s.Thread), Meaning: text(s.Meaning),
+	}
+	if s.SenderUID != nil {
+		uid := int64(*s.SenderUID)
+		m.SenderUid = &uid
+	}
+	return m
+}
+
+// threadMessage makes a message of a thread without its stack.
+func threadMessage(r *target.ThreadReport) *proto.Thread {
+	return &proto.Thread{
+		Tid: int64(r.TID), NsTid: int64(r.NSTID), Name: text(r.Name), State: r.State, Crashed: r.Crashed,
+	}
+}
+
+func frameMessage(f *target.FrameReport) *proto.Frame {
+	return &proto.Frame{
+		Index: uint32(f.Index), Pc: uint64(f.PC), Sp: optional(f.SP), Cfa: optional(f.CFA), Method: f.Method, Trust: f.Trust,
+		Exact: f.Exact, Module: text(f.Module), ModuleOffset: optional(f.ModuleOffset), Function: text(f.Function),
+		LinkageName: text(f.LinkageName), FunctionOffset: optional(f.FunctionOffset), File: text(f.File),
+		Line: int64(f.Line), Column: int64(f.Column), Inlined: f.Inlined, SignalFrame: f.SignalFrame,
+		Rule: f.Rule, Skipped: text(f.Skipped),
+	}
+}
+
+func moduleMessage(r *target.ModuleReport) *proto.Module {
+	m := &proto.Module{
+		Path: text(r.Path), File: text(r.File), DebugFile: text(r.Debug), BuildId: r.BuildID,
+		Base: uint64(r.Base), End: uint64(r.End), LoadBias: uint64(r.Bias), Match: r.Match,
+		Cfi: r.CFI, Symbols: r.Symbols, Problems: texts(r.Problems),
+	}
+	if s := r.SFrame; s != nil {
+		m.Sframe = &proto.SFrame{
+			Version: int64(s.Version), Flags: s.Flags, Functions: s.Functions, Tables: int64(s.Tables),
+			File: text(s.File), Problem: text(s.Problem),
+		}
+	}
+	return m
+}
+
+// registerMessages are the known registers.
+func registerMessages(a *arch.Arch, regs *arch.Regs) []*proto.Register {
+	var list []*proto.Register
+	for reg, value := range regs.All() {
+		list = append(list, &proto.Register{Name: a.RegName(reg), Value: value})
+	}
+	return list
+}

@@ -1,0 +1,120 @@
+package plugin
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	gproto "google.golang.org/protobuf/proto"
+
+	"github.com/sfcore/sfcore/target"
+)
+
+// TestRoundTrip fills every field of the report's types, so that one that is
+// added to them and not to the protocol is found.
+func TestRoundTrip(t *testing.T) {
+	var head target.Report
+	fill(reflect.ValueOf(&head).Elem(), 0)
+	head.Threads, head.Modules = nil, nil
+	var thread target.ThreadReport
+	fill(reflect.ValueOf(&thread).Elem(), 100)
+	for i := range thread.Frames {
+		thread.Frames[i].ModuleName = "" // for display only
+	}
+	var module target.ModuleReport
+	fill(reflect.ValueOf(&module).Elem(), 200)
+
+	check(t, *headReport(wire(t, headMessage(&head))), head)
+	parts := stackMessages(&thread)
+	check(t, threadReport(wire(t, parts[0])), thread)
+	check(t, moduleReport(wire(t, moduleMessage(&module))), module)
+	check(t, *headReport(wire(t, headMessage(&target.Report{Problems: []string{}}))), target.Report{Problems: []string{}})
+}
+
+func check[T any](t *testing.T, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+func wire[M gproto.Message](t *testing.T, m M) M {
+	t.Helper()
+	data, err := gproto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := m.ProtoReflect().New().Interface().(M)
+	if err := gproto.Unmarshal(data, got); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// fill gives every field a value of its own, other than zero.
+func fill(v reflect.Value, n int) int {
+	n++
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			n = fill(v.Field(i), n)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range 2 {
+			n = fill(v.Index(i), n)
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		n = fill(v.Elem(), n)
+	case reflect.String:
+		v.SetString(fmt.Sprint("s", n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(n))
+	case reflect.Uint64:
+		v.SetUint(uint64(n))
+	default:
+		panic(v.Type().String())
+	}
+	return n
+}
+
+func TestInvalidText(t *testing.T) {
+	m := threadMessage(&target.ThreadReport{Name: "a\xffb"})
+	if got, want := wire(t, m).GetName(), "a\uFFFDb"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestParts sends a stack in parts, as Stacks does, of names as long as they get.
+func TestParts(t *testing.T) {
+	r := &target.ThreadReport{TID: 7, Frames: make([]target.FrameReport, 2*maxFrames+1), Stop: target.StopReport{Reason: "limit"}}
+	for i := range r.Frames {
+		r.Frames[i] = target.FrameReport{Index: i, Function: strings.Repeat("f", 4096)}
+	}
+	parts := stackMessages(r)
+	if len(parts) != 3 {
+		t.Fatalf("got %d parts, want 3", len(parts))
+	}
+	next := uint32(0)
+	for i, p := range parts {
+		if size := gproto.Size(p); size > maxMessage {
+			t.Errorf("part %d has %d bytes, more than %d", i, size, maxMessage)
+		}
+		if last := i == len(parts)-1; (p.GetStop() != nil) != last || p.GetTid() != 7 {
+			t.Errorf("part %d: got tid %d, stop %v", i, p.GetTid(), p.GetStop())
+		}
+		for _, f := range p.GetFrames() {
+			if f.GetIndex() != next {
+				t.Fatalf("got frame %d, want %d", f.GetIndex(), next)
+			}
+			next++
+		}
+	}
+	if empty := stackMessages(&target.ThreadReport{}); len(empty) != 1 || empty[0].GetStop() == nil {
+		t.Errorf("got %v, want one part with a stop", empty)
+	}
+}

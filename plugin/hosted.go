@@ -1,0 +1,249 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/plugin/proto"
+)
+
+const (
+	// hostTime is how long a host may take for an answer.
+	hostTime = 10 * time.Second
+
+	// maxHostList bounds a host's threads, and its mappings, of which the kernel
+	// allows 65530 unless an administrator raised it.
+	maxHostList = 1 << 18
+
+	// maxHostTexts bounds the names of all threads, and of all mappings, in bytes.
+	maxHostTexts = 64 << 20
+
+	// maxHostText bounds a host's names, in bytes: PATH_MAX [linux/limits.h].
+	maxHostText = 4096
+
+	// maxAuxv bounds the auxiliary vector, of which the kernel makes some 20
+	// entries.
+	maxAuxv = 256
+)
+
+// hostConn is the connection to a host that provides a process.
+type hostConn struct {
+	conn   *grpc.ClientConn
+	rpc    proto.HostClient
+	memory *hostMemory
+}
+
+// dialHost connects to the host's server. The connection lasts as long as ctx.
+func dialHost(ctx context.Context, broker *goplugin.GRPCBroker, id uint32) (*hostConn, error) {
+	if broker == nil {
+		return nil, status.Error(codes.FailedPrecondition, "there is no broker on this connection")
+	}
+	conn, err := broker.DialWithOptions(id, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
+	if err != nil {
+		return nil, status.Errorf(codes.Unavailable, "the host's connection %d: %v", id, err)
+	}
+	h := &hostConn{conn: conn, rpc: proto.NewHostClient(conn)}
+	h.memory, err = newHostMemory(ctx, h.rpc)
+	if err != nil {
+		h.close()
+		return nil, hostError("ReadMemory", err)
+	}
+	return h, nil
+}
+
+// close releases the connection. Reads fail from then on.
+func (h *hostConn) close() {
+	if h.memory != nil {
+		h.memory.close()
+	}
+	_ = h.conn.Close() // nothing to lose
+}
+
+// hostError is an error of a host's method, or of what it answered.
+func hostError(method string, err error) error {
+	if s, ok := status.FromError(err); ok {
+		return status.Errorf(codes.Unavailable, "the host's %s: %s", method, s.Message())
+	}
+	return status.Errorf(codes.Unavailable, "the host's %s: %v", method, err)
+}
+
+// image asks the host for everything but memory.
+func (h *hostConn) image(ctx context.Context) (*core.Image, error) {
+	img, err := h.process(ctx)
+	if err != nil {
+		return nil, hostError("Process", err)
+	}
+	if err := h.threads(ctx, img); err != nil {
+		return nil, hostError("Threads", err)
+	}
+	if err := h.mappings(ctx, img); err != nil {
+		return nil, hostError("Mappings", err)
+	}
+	h.memory.know(img)
+	img.Mem = h.memory
+	return img, nil
+}
+
+func (h *hostConn) process(ctx context.Context) (*core.Image, error) {
+	ctx, cancel := context.WithTimeout(ctx, hostTime)
+	defer cancel()
+	m, err := h.rpc.Process(ctx, &proto.HostProcessRequest{})
+	if err != nil {
+		return nil, err
+	}
+	a, err := archNamed(m.GetArch(), m.GetBigEndian())
+	if err != nil {
+		return nil, err
+	}
+	if n := len(m.GetAuxv()); n > maxAuxv {
+		return nil, fmt.Errorf("auxv has %d entries, more than %d", n, maxAuxv)
+	}
+	for _, s := range []string{m.GetName(), m.GetCommand(), m.GetExecutable()} {
+		if len(s) > maxHostText {
+			return nil, fmt.Errorf("a name of %d bytes, more than %d", len(s), maxHostText)
+		}
+	}
+	img := &core.Image{
+		Arch: a, PID: int(m.GetPid()), Name: m.GetName(), Command: m.GetCommand(), Executable: m.GetExecutable(),
+		Signal: hostSignal(m.GetSignal()),
+	}
+	for _, aux := range m.GetAuxv() {
+		img.Auxv = append(img.Auxv, core.Aux{Type: aux.GetType(), Value: aux.GetValue()})
+	}
+	return img, nil
+}
+
+// archNamed returns the architecture that a report calls name.
+func archNamed(name string, bigEndian bool) (*arch.Arch, error) {
+	for _, machine := range []uint16{arch.EMX86_64, arch.EMAArch64, arch.EMS390} {
+		if a, ok := arch.ForMachine(machine, bigEndian); ok && a.Name == name {
+			return a, nil
+		}
+	}
+	return nil, fmt.Errorf("arch is %q, big_endian %v: none of amd64, aarch64 and (big-endian) s390x", name, bigEndian)
+}
+
+func hostSignal(m *proto.Signal) *core.Signal {
+	if m == nil {
+		return nil
+	}
+	return &core.Signal{
+		Number: int(m.GetNumber()), Name: core.SignalName(int(m.GetNumber())), Thread: int(m.GetThread()),
+		Code: int(m.GetCode()), CodeName: m.GetCodeName(), Address: m.GetAddress(), HasAddress: m.Address != nil,
+		SenderPID: int(m.GetSenderPid()), SenderUID: int(m.GetSenderUid()), HasSender: m.SenderUid != nil,
+	}
+}
+
+func (h *hostConn) threads(ctx context.Context, img *core.Image) error {
+	seen, crashed, texts := make(map[int64]bool), false, 0
+	take := func(m *proto.HostThread) error {
+		texts += len(m.GetName()) + len(m.GetError())
+		switch tid := m.GetTid(); {
+		case tid <= 0 || int64(int(tid)) != tid:
+			return fmt.Errorf("tid is %d, not the id of a thread", tid)
+		case seen[tid]:
+			return fmt.Errorf("tid %d: there are two threads with this id", tid)
+		case m.GetCrashed() && crashed:
+			return fmt.Errorf("tid %d: crashed is set for another thread too", tid)
+		case len(m.GetName()) > maxHostText || len(m.GetError()) > maxHostText:
+			return fmt.Errorf("tid %d: name or error is longer than %d bytes", tid, maxHostText)
+		case texts > maxHostTexts:
+			return fmt.Errorf("tid %d: more than %d bytes of names", tid, maxHostTexts)
+		}
+		seen[m.GetTid()], crashed = true, crashed || m.GetCrashed()
+		th := core.Thread{ID: int(m.GetTid()), Name: m.GetName(), Crashed: m.GetCrashed(), PACMask: m.GetPacMask()}
+		if m.GetError() != "" {
+			th.Err = errors.New(m.GetError())
+		}
+		if err := registers(img.Arch, m.GetRegisters(), &th.Regs); err != nil {
+			return fmt.Errorf("tid %d: %w", m.GetTid(), err)
+		}
+		img.Threads = append(img.Threads, th)
+		return nil
+	}
+	return receive(ctx, func(ctx context.Context) (func() ([]*proto.HostThread, error), error) {
+		stream, err := h.rpc.Threads(ctx, &proto.HostThreadsRequest{})
+		return func() ([]*proto.HostThread, error) {
+			m, err := stream.Recv()
+			return m.GetThreads(), err
+		}, err
+	}, take)
+}
+
+func (h *hostConn) mappings(ctx context.Context, img *core.Image) error {
+	last, texts := uint64(0), 0
+	take := func(m *proto.HostMapping) error {
+		texts += len(m.GetPath())
+		switch {
+		case m.GetLo() >= m.GetHi():
+			return fmt.Errorf("mapping %#x-%#x is empty", m.GetLo(), m.GetHi())
+		case m.GetLo() < last:
+			return fmt.Errorf("mapping %#x-%#x begins before the end of the last one, %#x", m.GetLo(), m.GetHi(), last)
+		case len(m.GetPath()) > maxHostText:
+			return fmt.Errorf("mapping %#x: path is longer than %d bytes", m.GetLo(), maxHostText)
+		case texts > maxHostTexts:
+			return fmt.Errorf("mapping %#x: more than %d bytes of paths", m.GetLo(), maxHostTexts)
+		}
+		last = m.GetHi()
+		img.Mappings = append(img.Mappings, core.Mapping{
+			Lo: m.GetLo(), Hi: m.GetHi(), Off: m.GetOffset(), Path: m.GetPath(), Exec: m.GetExecutable(),
+		})
+		return nil
+	}
+	return receive(ctx, func(ctx context.Context) (func() ([]*proto.HostMapping, error), error) {
+		stream, err := h.rpc.Mappings(ctx, &proto.HostMappingsRequest{})
+		return func() ([]*proto.HostMapping, error) {
+			m, err := stream.Recv()
+			return m.GetMappings(), err
+		}, err
+	}, take)
+}
+
+// receive takes the entries of a host's list, which comes in messages. It gives
+// up if one takes too long, has nothing in it, or there are too many entries.
+func receive[T any](ctx context.Context, call func(context.Context) (func() ([]T, error), error), take func(T) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(hostTime, func() { cancel(errHostTime) })
+	defer timer.Stop()
+	next, err := call(ctx)
+	total := 0
+	for err == nil {
+		timer.Reset(hostTime)
+		var list []T
+		list, err = next()
+		switch total += len(list); {
+		case err != nil:
+			continue
+		case len(list) == 0:
+			return errors.New("a message without entries")
+		case total > maxHostList:
+			return fmt.Errorf("more than %d entries", maxHostList)
+		}
+		for entry := range slices.Values(list) {
+			if err := take(entry); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case err == io.EOF:
+		return nil
+	case errors.Is(context.Cause(ctx), errHostTime):
+		return errHostTime
+	}
+	return err
+}
+
+var errHostTime = fmt.Errorf("no answer within %v", hostTime)

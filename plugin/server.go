@@ -1,0 +1,124 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/sfcore/sfcore/target"
+)
+
+// Process says which process to open.
+type Process struct {
+	// Core is the name of a core file; "" for a live process.
+	Core string
+	// PID is the id of a live process.
+	PID int
+	// Options say where its files are. Of those, Exe, Sysroot, Paths and
+	// MaxFrames are known to the protocol.
+	Options target.Options
+}
+
+// OpenFunc opens a process: of a live one it takes a snapshot and lets it go
+// on. Errors are sentences to be shown to the user.
+type OpenFunc func(ctx context.Context, p Process) (*target.Target, error)
+
+// DefaultLinger is how long a plugin waits for a connection unless told
+// otherwise: longer than a host takes to connect after starting it.
+const DefaultLinger = time.Minute
+
+// Server is the plugin. Set Open, then serve.
+type Server struct {
+	Open OpenFunc
+	// Linger is how long the plugin goes on without any connection: after its
+	// host was killed, for example. 0 stands for [DefaultLinger].
+	Linger time.Duration
+
+	grpc  *grpc.Server
+	conns *connections
+}
+
+// errNotHost is returned by the halves of the glue that nobody calls.
+var errNotHost = errors.New("plugin and host are different programs")
+
+// Started reports whether a host started this program as its plugin.
+func Started() bool {
+	h := Handshake()
+	return os.Getenv(h.MagicCookieKey) == h.MagicCookieValue
+}
+
+// Serve serves the host that started this program until it ends the plugin, all
+// connections have been gone for the time of Linger, or ctx ends, which waits
+// shortly for calls to end. It takes over standard output, for the handshake,
+// and standard error, for the log. It exits if there is no host: see [Started].
+func (s *Server) Serve(ctx context.Context) {
+	s.serve(ctx, nil)
+}
+
+// stopTime is how long a server that was told to stop waits for calls to end.
+const stopTime = 2 * time.Second
+
+func (s *Server) serve(ctx context.Context, test *goplugin.ServeTestConfig) {
+	linger := s.Linger
+	if linger == 0 {
+		linger = DefaultLinger
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.conns = newConnections(linger, cancel)
+	defer s.conns.drain(stopTime)
+	goplugin.Serve(&goplugin.ServeConfig{
+		HandshakeConfig:  Handshake(),
+		VersionedPlugins: versions(&served{server: s}),
+		Logger:           hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: os.Stderr, JSONFormat: true}),
+		Test:             test,
+		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
+			s.grpc = grpc.NewServer(append(opts,
+				grpc.StatsHandler(s.conns),
+				grpc.MaxRecvMsgSize(maxMessage),
+				grpc.MaxConcurrentStreams(maxCalls),
+				grpc.UnaryInterceptor(catchUnary),
+				grpc.StreamInterceptor(catchStream),
+			)...)
+			context.AfterFunc(ctx, s.stop)
+			return s.grpc
+		},
+	})
+}
+
+// maxCalls bounds the calls in progress on a connection.
+const maxCalls = 256
+
+// stop ends the server, after the calls in progress if they do not take long.
+// Calls of go-plugin's own last as long as the connection, so that gRPC's
+// graceful stop would not end.
+func (s *Server) stop() {
+	s.conns.drain(stopTime)
+	s.grpc.Stop()
+}
+
+// catchUnary and catchStream make an error of a defect of sfcore in one call,
+// so that other sessions go on.
+func catchUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (reply any, err error) {
+	defer caught(&err)
+	return handle(ctx, req)
+}
+
+func catchStream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+	defer caught(&err)
+	return handle(srv, stream)
+}
+
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = status.Error(codes.Internal, fmt.Sprintf("a defect of sfcore: %v", p))
+	}
+}

@@ -1,0 +1,106 @@
+package plugin
+
+import (
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/plugin/proto"
+	"github.com/sfcore/sfcore/target"
+)
+
+// maxFrames bounds the frames of a message. With names of up to 4 KiB each, it
+// is below maxMessage.
+const maxFrames = 512
+
+// Stacks implements proto.PluginServer.
+func (s *service) Stacks(req *proto.StacksRequest, out grpc.ServerStreamingServer[proto.Thread]) error {
+	if n := len(req.GetTids()); n > maxTIDs {
+		return status.Errorf(codes.InvalidArgument, "tids are %d, more than %d", n, maxTIDs)
+	}
+	sess, err := connectionOf(out.Context()).session(req.GetSession())
+	if err != nil {
+		return err
+	}
+	var t *target.Target
+	var threads []*core.Thread
+	if err := sess.with(func(open *target.Target) (err error) {
+		t = open
+		threads, err = sess.threads(req.GetTids())
+		return err
+	}); err != nil {
+		return err
+	}
+	// A call with a slow reader does not keep the session in use, only walks do.
+	type walked struct {
+		parts []*proto.Thread
+		err   error
+	}
+	for result := range target.Parallel(out.Context(), t, threads, func(w *target.Walker, th *core.Thread) (r walked) {
+		r.err = sess.with(func(*target.Target) error {
+			r.parts = stackMessages(w.Report(w.Walk(th), req.GetWorkings()))
+			return nil
+		})
+		return r
+	}) {
+		if result.err != nil {
+			return result.err
+		}
+		for _, part := range result.parts {
+			if err := out.Send(part); err != nil {
+				return err
+			}
+		}
+	}
+	if err := out.Context().Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	return sess.failure()
+}
+
+// threads returns the threads to be walked. The session must be in use.
+func (s *session) threads(tids []int64) ([]*core.Thread, error) {
+	if len(tids) == 0 {
+		return s.target.Threads(), nil
+	}
+	threads := make([]*core.Thread, 0, len(tids))
+	for _, tid := range tids {
+		th, err := s.thread(tid)
+		if err != nil {
+			return nil, err
+		}
+		threads = append(threads, th)
+	}
+	return threads, nil
+}
+
+// failure is why the host did not keep its promises; nil if it did.
+func (s *session) failure() error {
+	s.use.RLock()
+	defer s.use.RUnlock()
+	if s.host == nil {
+		return nil
+	}
+	return s.host.memory.failure()
+}
+
+// stackMessages makes messages of a stack.
+func stackMessages(r *target.ThreadReport) []*proto.Thread {
+	var parts []*proto.Thread
+	for frames := range slices.Chunk(r.Frames, maxFrames) {
+		m := threadMessage(r)
+		m.Frames = make([]*proto.Frame, len(frames))
+		for i := range frames {
+			m.Frames[i] = frameMessage(&frames[i])
+		}
+		parts = append(parts, m)
+	}
+	if len(parts) == 0 {
+		parts = append(parts, threadMessage(r))
+	}
+	parts[len(parts)-1].Stop = &proto.Stop{Reason: r.Stop.Reason, Detail: r.Stop.Detail}
+	return parts
+}
