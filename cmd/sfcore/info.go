@@ -86,7 +86,11 @@ func writeModules(out *bufio.Writer, modules []target.ModuleReport) {
 func unwindSources(m *target.ModuleReport) string {
 	var s []string
 	if m.SFrame != nil {
-		s = append(s, fmt.Sprintf("sframe v%d", m.SFrame.Version))
+		source := fmt.Sprintf("sframe v%d", m.SFrame.Version)
+		if m.SFrame.File != "" {
+			source += " (sidecar)"
+		}
+		s = append(s, source)
 	}
 	if m.CFI {
 		s = append(s, "cfi")

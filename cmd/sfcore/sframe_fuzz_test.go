@@ -36,8 +36,8 @@ func FuzzDump(f *testing.F) {
 				d.section(l)
 				d.end(d.problems)
 			}
-			textOut.Flush()
-			docOut.Flush()
+			_ = textOut.Flush()
+			_ = docOut.Flush()
 			if !json.Valid(doc.Bytes()) {
 				t.Fatalf("not JSON: %s", doc.Bytes())
 			}

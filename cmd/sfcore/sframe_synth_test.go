@@ -94,6 +94,15 @@ func TestSynthGolden(t *testing.T) {
 	}
 }
 
+func TestInfoSidecar(t *testing.T) {
+	dir, name := t.TempDir(), "amd64-v3-libcdyn-1"
+	_, _, _ = sfcore("sframe", "synth", filepath.Join(coresDir, name, "sysroot/usr/lib/x86_64-linux-gnu/libc.so.6"), "-o", dir)
+	stdout, _, _ := sfcore(append([]string{"info", "--sframe-dir", dir}, caseArgs(t, name)...)...)
+	if strings.Count(stdout, "sframe v3 (sidecar),cfi") != 1 {
+		t.Errorf("got %s", stdout)
+	}
+}
+
 // A sidecar that is not the module's is not used, and that is said.
 func TestSidecarOfAnother(t *testing.T) {
 	dir, name := t.TempDir(), "amd64-v3-libcdyn-1"
