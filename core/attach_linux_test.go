@@ -70,7 +70,7 @@ func startThreads() []int {
 func serve(tids []int) {
 	fmt.Println(strings.Trim(fmt.Sprint(tids), "[]")) //nolint:forbidigo // it is a program of its own
 	_, _ = io.Copy(os.Stdout, os.Stdin)               //nolint:forbidigo // the same
-	os.Exit(0)                                         //nolint:forbidigo // the same
+	os.Exit(0)                                        //nolint:forbidigo // the same
 }
 
 // subject is a process to attach to.
