@@ -26,13 +26,13 @@ type Why uint8
 
 // Reasons.
 const (
-	Unmapped  Why = iota // no mapping contains the address
-	NotDumped            // mapped, but its bytes are in no file at hand
-	Truncated            // the file that held the bytes is cut off
-	Denied               // the system refused to read it
-	Gone                 // the process or the file is no longer there
-	NotCopied            // memory of a live process that was not copied while it stood still
-	OverBudget           // of a stack, beyond what was to be copied of each
+	Unmapped   Why = iota // no mapping contains the address
+	NotDumped             // mapped, but its bytes are in no file at hand
+	Truncated             // the file that held the bytes is cut off
+	Denied                // the system refused to read it
+	Gone                  // the process or the file is no longer there
+	NotCopied             // memory of a live process that was not copied while it stood still
+	OverBudget            // of a stack, beyond what was to be copied of each
 )
 
 func (w Why) String() string {
