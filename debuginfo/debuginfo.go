@@ -12,6 +12,7 @@ package debuginfo
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 
 	"github.com/sfcore/sfcore/internal/elfx"
@@ -43,9 +44,9 @@ type Options struct {
 	// Supplement returns the supplementary file (made by dwz) with a name and
 	// build-id, as written in .gnu_debugaltlink.
 	Supplement func(name, buildID string) *elfx.File
-	// Split returns the file of split units: a .dwo with a name, as the
-	// compiler in directory dir wrote it.
-	Split func(name, dir string) *elfx.File
+	// Split yields the files that may be the .dwo with a name, as the compiler
+	// in directory dir wrote it.
+	Split func(name, dir string) iter.Seq[*elfx.File]
 	// Package returns the file (.dwp) into which all split units went.
 	Package func() *elfx.File
 }

@@ -90,6 +90,37 @@ func HasCRC(name string, crc uint32) bool {
 	return err == nil && sum.Sum32() == crc
 }
 
+// Split yields the names of files that may be the split debug information
+// (.dwo) that a compiler in a directory wrote to a file, for an image.
+func (r *Resolver) Split(name, dir, image string) iter.Seq[string] {
+	return unique(func(yield func(string) bool) {
+		recorded := name
+		if !path.IsAbs(name) {
+			recorded = path.Join(dir, name)
+		}
+		if !all(r.inRoots(recorded), yield) {
+			return
+		}
+		base := path.Base(recorded)
+		if yield(filepath.Join(filepath.Dir(image), base)) {
+			r.named(base, yield)
+		}
+	})
+}
+
+// Package yields the names of files that may hold all split debug information
+// of an image (.dwp).
+func (r *Resolver) Package(image, debugFile string) iter.Seq[string] {
+	return unique(func(yield func(string) bool) {
+		for _, name := range []string{image, debugFile} {
+			if name != "" && !yield(name+".dwp") {
+				return
+			}
+		}
+		r.named(filepath.Base(image)+".dwp", yield)
+	})
+}
+
 // Supplement yields the names of the file that a debug file names in
 // .gnu_debugaltlink, with a build-id.
 func (r *Resolver) Supplement(name, id, debugFile string) iter.Seq[string] {

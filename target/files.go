@@ -77,7 +77,7 @@ func (m *Module) findImage() (other error) {
 			}
 		default:
 			m.image, m.File, m.Match = f, m.showName(name), match
-			m.open = append(m.open, release)
+			m.keep(release)
 			m.rebase()
 			return nil
 		}
@@ -141,7 +141,7 @@ func (m *Module) fetchImage() {
 		return
 	}
 	m.image, m.File = f, name
-	m.open = append(m.open, release)
+	m.keep(release)
 	m.rebase()
 }
 
@@ -175,7 +175,7 @@ func (m *Module) fetchProblem(err error) {
 
 func (m *Module) useDebug(f *elfx.File, name string, release func()) {
 	m.debug, m.DebugFile = f, m.showName(name)
-	m.open = append(m.open, release)
+	m.keep(release)
 }
 
 // hasContents reports whether f has a section that is not empty.

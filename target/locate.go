@@ -67,7 +67,7 @@ func (m *Module) openDebugInfo() *debuginfo.Data {
 		if f == nil {
 			continue
 		}
-		if d := debuginfo.New(f, debuginfo.Options{}); d != nil {
+		if d := debuginfo.New(f, m.furtherFiles()); d != nil {
 			return d
 		}
 	}
