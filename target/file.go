@@ -18,6 +18,9 @@ import (
 // opts, SFrameDirs is used.
 func OpenFile(name string, opts Options) (*Target, error) {
 	f, release, err := openELF(name)
+	if format := (*elfx.FormatError)(nil); errors.As(err, &format) {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +54,9 @@ func fileTarget(name string, f *elfx.File, opts Options) (*Target, error) {
 	t.modules = []*Module{m}
 	m.once.Do(func() {
 		m.openLazily()
+		if _, err := linked.Sections(); err != nil {
+			m.problem("%s: %w", name, err)
+		}
 		for _, err := range linked.Problems {
 			m.problem("%s: %w", name, err)
 		}

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/target"
 	"github.com/spf13/cobra"
 )
@@ -74,8 +76,6 @@ func (o *fileFlags) openGuarded(ctx context.Context, name string) (*target.Targe
 		if t, err = o.openCore(ctx, name); err != nil {
 			return nil, err
 		}
-	case format != nil:
-		return nil, fmt.Errorf("%s: %w", name, err)
 	default:
 		return nil, err
 	}
@@ -93,6 +93,28 @@ func (o *fileFlags) openCore(ctx context.Context, name string) (*target.Target, 
 		return nil, err
 	}
 	return target.New(img, target.Options{Sysroot: o.sysroot, Paths: o.paths, SFrameDirs: o.sidecar}), nil
+}
+
+// sayFileProblems prints what is wrong with a file beside its section, and
+// reports whether anything is. Those of a core's modules are bt's to say.
+func sayFileProblems(stderr io.Writer, t *target.Target) bool {
+	said := false
+	for _, p := range t.Problems() {
+		if format := (*sframe.FormatError)(nil); len(t.Threads()) > 0 || errors.As(p, &format) {
+			continue
+		}
+		fmt.Fprintf(stderr, "sfcore: %s\n", plain(p.Error()))
+		said = true
+	}
+	return said
+}
+
+// noSFrame returns why a file has no .sframe section that can be used.
+func noSFrame(t *target.Target) error {
+	for _, p := range t.Problems() {
+		return p
+	}
+	return fmt.Errorf("%s: no .sframe section", t.Image().Path)
 }
 
 // functionName returns the name of the function at an address of a module, ""

@@ -85,9 +85,9 @@ func (c *checkCommand) run(cmd *cobra.Command, args []string) error {
 			}
 		}
 		if checked == 0 {
-			return false, fmt.Errorf("%s: no .sframe section", t.Image().Path)
+			return false, noSFrame(t)
 		}
-		return found, nil
+		return sayFileProblems(cmd.ErrOrStderr(), t) || found, nil
 	})
 }
 

@@ -84,20 +84,17 @@ func (c *compareCommand) run(cmd *cobra.Command, args []string) error {
 		if compared == 0 {
 			return false, nothingToCompare(t)
 		}
-		return found, nil
+		return sayFileProblems(cmd.ErrOrStderr(), t) || found, nil
 	})
 }
 
 func nothingToCompare(t *target.Target) error {
-	for _, p := range t.Problems() {
-		return p
-	}
 	for _, m := range t.Modules() {
-		if m.Tables().SFrame != nil {
+		if m.Tables().SFrame != nil && len(m.Problems) == 0 {
 			return fmt.Errorf("%s: no .eh_frame to compare .sframe with", t.Image().Path)
 		}
 	}
-	return fmt.Errorf("%s: no .sframe section", t.Image().Path)
+	return noSFrame(t)
 }
 
 // compareTables compares the tables of a module.

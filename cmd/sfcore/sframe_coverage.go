@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/sfcore/sfcore/arch"
@@ -102,6 +103,9 @@ func measure(t *target.Target) *coverage {
 
 func measureModule(a *arch.Arch, m *target.Module) moduleCoverage {
 	c := moduleCoverage{File: m.Path, lo: m.Lo, hi: m.Hi}
+	for _, p := range m.Problems {
+		c.Problems = append(c.Problems, strings.TrimPrefix(p.Error(), m.Path+": "))
+	}
 	if m.Image() == nil {
 		c.Problems = append(c.Problems, "no file")
 		return c

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 
 	"github.com/sfcore/sfcore/internal/elfx"
@@ -169,15 +168,12 @@ func (c *dumpCommand) sections(cmd *cobra.Command, name string) (list []listed, 
 			list = append(list, l)
 		}
 	}
+	if len(list) == 0 {
+		defer t.Close()
+		return nil, nil, nil, noSFrame(t)
+	}
 	for _, p := range t.Problems() {
 		problems = append(problems, p.Error())
-	}
-	if len(list) == 0 {
-		t.Close()
-		if len(problems) > 0 {
-			return nil, nil, nil, errors.New(problems[0])
-		}
-		return nil, nil, nil, fmt.Errorf("%s: no .sframe section", name)
 	}
 	return list, problems, func() { t.Close() }, nil
 }

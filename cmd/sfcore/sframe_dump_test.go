@@ -168,10 +168,25 @@ func TestSFrameUnreadable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, code := sfcore(append([]string{"sframe", "dump"}, tt.args...)...)
-			if code != exitFailed || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, tt.want) {
+			if code != exitFailed || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, tt.want) || strings.Count(stderr, dir) > 1 {
 				t.Errorf("got exit status %d, %q, %q, want one line with %q", code, stdout, stderr, tt.want)
 			}
 		})
+	}
+}
+
+// A file that is cut off says so, whatever is asked of it.
+func TestSFrameCutOff(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cut")
+	whole := readText(t, objectsDir+"/amd64-v3/linked-plt.elf")
+	if err := os.WriteFile(path, []byte(whole[:len(whole)-64]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"dump", "check", "compare", "coverage"} {
+		stdout, stderr, code := sfcore("sframe", command, path)
+		if !strings.Contains(stdout+stderr, "e_shstrndx") || command != "coverage" && code == exitComplete {
+			t.Errorf("%s: got exit status %d, %q, %q", command, code, stdout, stderr)
+		}
 	}
 }
 
