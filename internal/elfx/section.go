@@ -2,11 +2,11 @@ package elfx
 
 import (
 	"bytes"
-	"compress/zlib"
 	"fmt"
 	"io"
 	"sync"
 
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -46,6 +46,8 @@ const (
 	// maxRatio bounds how many bytes one compressed byte may become: deflate
 	// cannot make more, and zstd makes about five of debug information.
 	maxRatio = 1032
+	// usualRatio is how many it becomes in debug information, at the most.
+	usualRatio = 8
 
 	// maxSections bounds the section headers. Linked files have some tens;
 	// only object files with a section per function have thousands.
@@ -194,9 +196,10 @@ func (f *File) decompress(s *Section, data []byte) ([]byte, error) {
 	default:
 		return nil, bad("ch_type", fmt.Sprintf("%d is no known compression", kind))
 	}
-	// Grow with what really comes out, whatever ch_size says.
-	var out bytes.Buffer
-	_, err := io.Copy(&out, io.LimitReader(r, int64(size)))
+	// Debug information shrinks to a third or a quarter. Beyond that the buffer
+	// grows with what really comes out, whatever ch_size says.
+	out := bytes.NewBuffer(make([]byte, 0, min(size, usualRatio*uint64(len(data)))+bytes.MinRead))
+	_, err := io.Copy(out, io.LimitReader(r, int64(size)))
 	if err == nil && uint64(out.Len()) < size {
 		err = io.ErrUnexpectedEOF
 	}
