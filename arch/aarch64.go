@@ -53,7 +53,7 @@ func aarch64(bigEndian bool) *Arch {
 		// With 48-bit addresses a signature has bits 48-54 and, without tags,
 		// 56-63; bit 55 selects the half of the address space.
 		PACMask:    0xff7f_0000_0000_0000,
-		EndsInCall: aarch64EndsInCall,
+		EndsInCall: aarch64EndsInCall, CallTarget: aarch64CallTarget, Jump: aarch64Jump, InsnAlign: 4,
 	}
 }
 

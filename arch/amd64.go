@@ -37,7 +37,7 @@ var AMD64 = &Arch{
 		{Code: []byte("\xb8\x0f\x00\x00\x00\x0f\x05"), Row: amd64Signal},         // mov $15,%eax; syscall
 	},
 	AltStackToSP: 144, // uc_stack is at 16, rsp at 160
-	EndsInCall:   amd64EndsInCall,
+	EndsInCall:   amd64EndsInCall, CallTarget: amd64CallTarget, Jump: amd64Jump, InsnAlign: 1,
 }
 
 // When the handler has returned, SP is at the ucontext of struct rt_sigframe,
@@ -65,9 +65,11 @@ func inOrder(off uint16, regs ...Reg) []RegLoc {
 // mode, which takes 2 to 7 bytes, plus prefixes [Intel SDM 2A, CALL].
 func amd64EndsInCall(code []byte) bool {
 	n := len(code)
-	if n >= 5 && code[n-5] == 0xe8 {
-		return true
-	}
+	return n >= 5 && code[n-5] == 0xe8 || amd64EndsInIndirectCall(code)
+}
+
+func amd64EndsInIndirectCall(code []byte) bool {
+	n := len(code)
 	for size := 2; size <= 7 && size <= n; size++ {
 		if at := code[n-size:]; at[0] == 0xff && at[1]>>3&7 == 2 && modRMSize(at[1:]) == size-1 {
 			return true

@@ -18,7 +18,7 @@ import "fmt"
 //     numbers come from the psABI's DWARF chapter.
 //  2. PrStatus: the offsets of registers in struct elf_prstatus, from the
 //     kernel's ELF_CORE_COPY_REGS. Cores can now be opened.
-//  3. FramePointer, Entry, SignalFrames and EndsInCall: the walk now works
+//  3. FramePointer, Entry, SignalFrames, EndsInCall and what follows it: the walk now works
 //     without tables. SFrame needs the ABI's number in package sframe too.
 //  4. Cores under testdata/cores and a line in docs/support.md.
 type Arch struct {
@@ -67,6 +67,13 @@ type Arch struct {
 	// EndsInCall reports whether code, the bytes right before a return
 	// address, ends in a call instruction. It is given up to 8 bytes.
 	EndsInCall func(code []byte) bool
+	// CallTarget returns where the call at the end of code goes, which returns
+	// to ra; false if the instruction does not tell, or may be another one.
+	CallTarget func(code []byte, ra uint64) (target uint64, ok bool)
+	// Jump tells whether a jump begins at code, one byte or more at addr, and
+	// where a direct one goes. Instructions begin at multiples of InsnAlign.
+	Jump      func(code []byte, addr uint64) (kind Jump, target uint64)
+	InsnAlign uint64
 }
 
 // RegLoc is the place of an 8-byte register in a structure.

@@ -49,7 +49,7 @@ var S390X = &Arch{
 		{Code: []byte("\x0a\x77"), Row: s390xSignal(176)}, // svc sigreturn: struct sigframe
 	},
 	AltStackToSP: 160, // uc_stack is at 312 of the frame, r15 at 472
-	EndsInCall:   s390xEndsInCall,
+	EndsInCall:   s390xEndsInCall, CallTarget: s390xCallTarget, Jump: s390xJump, InsnAlign: 2,
 }
 
 // s390xSignal makes the row for a signal frame whose _sigregs structure is at
@@ -74,10 +74,12 @@ func s390xEndsInCall(code []byte) bool {
 		return true
 	case n >= 4 && code[n-4] == 0xa7 && code[n-3]&0xf == 5: // BRAS
 		return true
-	case n >= 4 && code[n-4] == 0x4d: // BAS
-		return true
-	case n >= 2 && code[n-2] == 0x0d && code[n-1]&0xf != 0: // BASR
-		return true
 	}
-	return false
+	return s390xEndsInIndirectCall(code)
+}
+
+func s390xEndsInIndirectCall(code []byte) bool {
+	n := len(code)
+	return n >= 4 && code[n-4] == 0x4d || // BAS
+		n >= 2 && code[n-2] == 0x0d && code[n-1]&0xf != 0 // BASR
 }

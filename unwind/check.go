@@ -82,6 +82,7 @@ type site struct {
 	evidence   Evidence
 	module     *Module           // of the call
 	trampoline *arch.SignalFrame // that begins at ra, or nil
+	call       call
 
 	// row is what a table has for the call, where that depends on nothing else,
 	// and method the kind of the table.
@@ -128,6 +129,7 @@ func (u *Unwinder) site(ra uint64) *site {
 		s.evidence |= CodeUnread
 	} else if u.Arch.EndsInCall(code) {
 		s.evidence |= AfterCall
+		s.call.target, s.call.known = u.Arch.CallTarget(code, ra)
 	}
 	if s.trampoline = u.trampolineAt(ra); s.trampoline != nil {
 		s.evidence |= AtTrampoline

@@ -99,6 +99,9 @@ const (
 	// Promised is set where the module's SFRAME_F_FRAME_POINTER flag says that
 	// all of its functions keep a frame pointer.
 	Promised
+	// CallMismatch is set where the call before PC goes to another function
+	// than the one that is to return to PC, and no jump from there leads on.
+	CallMismatch
 )
 
 // Trust says how far a frame may be relied on. It never rises along a walk: a
@@ -138,7 +141,7 @@ func trust(m Method, e Evidence) Trust {
 		return Checked
 	case m == FramePointer && e&Promised == 0:
 		return Guess
-	case (m == SFrame || m == CFI) && called:
+	case (m == SFrame || m == CFI) && called && e&CallMismatch == 0:
 		return Full
 	case called, (m == SFrame || m == CFI) && e&AtBase != 0, (m == SFrame || m == CFI) && e&CodeUnread != 0:
 		return Checked

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/cfi"
 	"github.com/sfcore/sfcore/memreader"
 )
 
@@ -43,6 +44,9 @@ type Unwinder struct {
 	below  Trust  // of the frame below the one whose caller is sought
 	misses [maxMisses]miss
 	missed int
+
+	tails   tailSearch
+	machine *cfi.Machine // finds FDEs; made when one is needed
 }
 
 const (
@@ -237,6 +241,9 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 	caller.PC, caller.Method, caller.Evidence = ra, m, at.evidence
 	if m == FramePointer && promisesFramePointers(f.Module) {
 		caller.Evidence |= Promised
+	}
+	if at.call.known && f.trampoline == nil && !u.calls(&at.call, f) {
+		caller.Evidence |= CallMismatch
 	}
 	caller.Trust = min(f.Trust, trust(m, caller.Evidence))
 	switch {
