@@ -300,6 +300,7 @@ type ModuleReport struct {
 	SFrame   *SFrameReport `json:"sframe,omitempty"`
 	CFI      bool          `json:"cfi"`
 	Symbols  string        `json:"symbols"`
+	Lines    bool          `json:"lines"` // there is debug information
 	Problems []string      `json:"problems,omitempty"`
 }
 
@@ -344,6 +345,7 @@ func (m *Module) report() ModuleReport {
 	}
 	if o := m.symbols(); o != nil {
 		r.Symbols = o.Source()
+		r.Lines = m.source() != nil
 	}
 	if s := m.unwind.SFrame; s != nil {
 		r.SFrame = reportSFrame(s)

@@ -31,6 +31,9 @@ type Options struct {
 	Paths []string
 	// DebugDirs are directories of debug files; nil for those of the system.
 	DebugDirs []string
+	// SourceMap says where source files are that are not at the path that debug
+	// information has.
+	SourceMap []resolve.Substitution
 	// Debuginfod fetches files that are not at hand; nil not to.
 	Debuginfod *debuginfod.Client
 	// CacheDir is where the build-ids of files below Paths are kept; "" not to.

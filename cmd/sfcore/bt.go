@@ -18,6 +18,7 @@ type btCommand struct {
 	color   string
 	threads []int
 	verbose bool
+	source  int
 }
 
 func newBtCommand() *cobra.Command {
@@ -60,6 +61,8 @@ stood still. It goes on even if sfcore is killed meanwhile.`,
 	f.StringVar(&c.format, "format", "text", "text, json (one document) or jsonl (one line per thread)")
 	f.StringVar(&c.color, "color", "auto", "auto, always or never")
 	f.IntSliceVar(&c.threads, "thread", nil, "print only thread `TID` (repeatable)")
+	f.IntVar(&c.source, "source", -1, "print the source line of every frame, and `N` lines around it")
+	f.Lookup("source").DefValue = "" // none
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "say for every frame how its caller was found, and why not better")
 	for name, values := range map[string][]string{"format": {"text", "json", "jsonl"}, "color": {"auto", "always", "never"}} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -102,7 +105,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *target.Target, paint painter) e
 	}
 
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	form := newFormat(c.format, paint, c.verbose)
+	form := newFormat(c.format, paint, c.verbose, c.sources(t))
 	head := t.Head()
 	_, _ = out.Write(form.head(&head))
 	separator := ""
@@ -128,6 +131,14 @@ func (c *btCommand) print(cmd *cobra.Command, t *target.Target, paint painter) e
 		return incompleteError{}
 	}
 	return nil
+}
+
+// sources returns what --source asks for, nil if it was not given.
+func (c *btCommand) sources(t *target.Target) *sources {
+	if c.source < 0 {
+		return nil
+	}
+	return &sources{target: t, around: min(c.source, maxAround)}
 }
 
 // rendered is the text of a thread.
@@ -169,12 +180,12 @@ type format interface {
 	tail(*target.Target) []byte
 }
 
-func newFormat(name string, paint painter, verbose bool) format {
+func newFormat(name string, paint painter, verbose bool, sources *sources) format {
 	switch name {
 	case "json":
 		return jsonFormat{}
 	case "jsonl":
 		return jsonLines{}
 	}
-	return &textFormat{paint: paint, verbose: verbose}
+	return &textFormat{paint: paint, verbose: verbose, sources: sources}
 }

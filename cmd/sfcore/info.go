@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"path"
 	"strings"
 	"text/tabwriter"
 
@@ -51,6 +52,7 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 		_, _ = out.Write((*textFormat)(nil).head(&head))
 		fmt.Fprintf(out, "threads: %d\n\n", len(t.Image().Threads))
 		writeModules(out, modules)
+		writeHints(out, modules)
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
@@ -74,13 +76,49 @@ func missing(modules []target.ModuleReport) bool {
 
 func writeModules(out *bufio.Writer, modules []target.ModuleReport) {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "ADDRESS\tMODULE\tMATCH\tUNWIND\tSYMBOLS\tBUILD-ID\tFILE")
+	fmt.Fprintln(w, "ADDRESS\tMODULE\tMATCH\tUNWIND\tSYMBOLS\tLINES\tBUILD-ID\tFILE")
 	for i := range modules {
 		m := &modules[i]
-		fmt.Fprintf(w, "%#x\t%s\t%s\t%s\t%s\t%s\t%s\n", uint64(m.Base), plain(m.Path), m.Match,
-			unwindSources(m), m.Symbols, orDash(m.BuildID), orDash(plain(m.File)))
+		fmt.Fprintf(w, "%#x\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", uint64(m.Base), plain(m.Path), m.Match,
+			unwindSources(m), m.Symbols, lines(m), orDash(m.BuildID), orDash(plain(m.File)))
 	}
 	_ = w.Flush() // out keeps the error
+}
+
+// lines says where source lines are from.
+func lines(m *target.ModuleReport) string {
+	switch {
+	case m.Debug != "":
+		return plain(m.Debug)
+	case m.Lines:
+		return "dwarf"
+	}
+	return "-"
+}
+
+// writeHints says how to get what is missing.
+func writeHints(out *bufio.Writer, modules []target.ModuleReport) {
+	var files, debug []string
+	for i := range modules {
+		m := &modules[i]
+		switch name := plain(path.Base(m.Path)); target.Match(m.Match) {
+		case target.MatchMissing, target.MatchMismatch:
+			files = append(files, name)
+		case target.MatchBuildID, target.MatchPath:
+			if !m.Lines {
+				debug = append(debug, name)
+			}
+		case target.MatchMemory: // the vDSO
+		}
+	}
+	if len(files) > 0 {
+		fmt.Fprintf(out, "\nno file for %s: copy them from the machine of the process and add --path DIR,\n"+
+			"or set DEBUGINFOD_URLS and add --debuginfod\n", strings.Join(files, ", "))
+	}
+	if len(debug) > 0 {
+		fmt.Fprintf(out, "\nno source lines for %s: install the debug packages (Debian: PACKAGE-dbgsym or -dbg;\n"+
+			"dpkg -S FILE tells the package), add --path or --debug-dir DIR, or set DEBUGINFOD_URLS and add --debuginfod\n", strings.Join(debug, ", "))
+	}
 }
 
 func unwindSources(m *target.ModuleReport) string {

@@ -66,6 +66,7 @@ func TestOutputGolden(t *testing.T) {
 		"bt-jsonl":     append([]string{"bt", "--format", "jsonl"}, caseArgs(t, "amd64-v2-threads")...),
 		"info":         append([]string{"info"}, caseArgs(t, "amd64-v3-libcdyn-1")...),
 		"info-json":    append([]string{"info", "--format", "json"}, caseArgs(t, "aarch64-v3pac-sig-alt")...),
+		"bt-source":    append([]string{"bt", "--source", "1", "--map", "/srv/corpus/src=" + filepath.Join(coresDir, "amd64-v3-null-1", "src")}, caseArgs(t, "amd64-v3-null-1")...),
 		"bt-one":       append([]string{"bt", "--thread", "219", "--max-frames", "3"}, caseArgs(t, "aarch64-v3-threads")...),
 		"bt-cfi":       append([]string{"bt", "--unwind", "cfi,fp"}, caseArgs(t, "amd64-v2-fpflag")...),
 		"bt-fp":        append([]string{"bt", "--unwind", "fp"}, caseArgs(t, "amd64-v2-nosframe")...),

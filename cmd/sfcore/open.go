@@ -21,6 +21,7 @@ type openFlags struct {
 	paths   []string
 	debug   []string
 	fetch   bool
+	sources sourceMap
 	sidecar []string
 	methods string
 	frames  int
@@ -32,6 +33,7 @@ func (o *openFlags) register(cmd *cobra.Command) {
 	f.StringArrayVar(&o.paths, "path", nil, "match files below `DIR` by build-id, then by name and shape (repeatable)")
 	f.StringArrayVar(&o.debug, "debug-dir", nil, "look for debug files below `DIR`, as in /usr/lib/debug (repeatable)")
 	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "use sidecars in `DIR` for modules without .sframe; see sframe synth (repeatable)")
+	f.Var(&o.sources, "map", "look for source files below FROM in TO instead (repeatable)")
 	f.BoolVar(&o.fetch, "debuginfod", false, "fetch what is missing from the servers in DEBUGINFOD_URLS, which learn the build-ids")
 	f.StringVar(&o.methods, "unwind", "sframe,cfi,fp", "try these methods, in this order")
 	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "stop a stack after `N` frames")
@@ -72,8 +74,8 @@ func (o *openFlags) options(ctx context.Context) (target.Options, error) {
 		client.Progress = newProgress().fetching
 	}
 	return target.Options{
-		Debuginfod: client,
-		Sysroot:    o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, CacheDir: cacheDir(), Steppers: steppers, MaxFrames: o.frames,
+		Debuginfod: client, SourceMap: o.sources,
+		Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, CacheDir: cacheDir(), Steppers: steppers, MaxFrames: o.frames,
 	}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 type textFormat struct {
 	paint   painter
 	verbose bool
+	sources *sources
 }
 
 func (*textFormat) head(r *target.Report) []byte {
@@ -158,7 +159,8 @@ func (w *textFormat) frame(b []byte, f *target.FrameReport) []byte {
 			b, _ = f.ModuleOffset.AppendText(append(b, '+'))
 		}
 	}
-	return w.workings(append(b, '\n'), f)
+	b = w.sources.append(append(b, '\n'), f, w.paint)
+	return w.workings(b, f)
 }
 
 // workings appends how the caller was found, where that is known.

@@ -58,7 +58,7 @@ var imports = map[string]string{
 	"plugin":       "target arch memreader sframe core symbol plugin/proto",
 	"plugin/proto": "",
 
-	"cmd/sfcore": "arch memreader internal/elfx sframe cfi unwind core symbol target debuginfod dap plugin compare synth",
+	"cmd/sfcore": "arch memreader internal/elfx sframe cfi unwind core symbol resolve target debuginfod dap plugin compare synth",
 
 	"cmd/sfcore-plugin": "core target plugin",
 

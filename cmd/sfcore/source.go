@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/sfcore/sfcore/resolve"
+	"github.com/sfcore/sfcore/target"
+)
+
+// sourceMap is the value of --map.
+type sourceMap []resolve.Substitution
+
+// String implements pflag.Value.
+func (m *sourceMap) String() string { return "" }
+
+// Type implements pflag.Value.
+func (m *sourceMap) Type() string { return "FROM=TO" }
+
+// Set implements pflag.Value.
+func (m *sourceMap) Set(text string) error {
+	from, to, ok := strings.Cut(text, "=")
+	if !ok || to == "" {
+		return errors.New("not of the form FROM=TO")
+	}
+	*m = append(*m, resolve.Substitution{From: from, To: to})
+	return nil
+}
+
+// sources shows source lines below frames. The threads of a process are mostly
+// in the same few places, whose lines it remembers.
+type sources struct {
+	target *target.Target
+	around int
+	mu     sync.Mutex
+	shown  map[place]string
+}
+
+type place struct {
+	file string
+	line int
+}
+
+// maxAround bounds the lines that --source asks for around each frame's.
+const maxAround = 1000
+
+// maxShown bounds the places that are remembered.
+const maxShown = 1 << 12
+
+// append appends the lines around that of a frame.
+func (s *sources) append(b []byte, f *target.FrameReport, paint painter) []byte {
+	if s == nil || f.File == "" || f.Line == 0 {
+		return b
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := place{f.File, f.Line}
+	text, ok := s.shown[at]
+	if !ok {
+		text = s.render(f, paint)
+		if s.shown == nil || len(s.shown) >= maxShown {
+			s.shown = map[place]string{}
+		}
+		s.shown[at] = text
+	}
+	return append(b, text...)
+}
+
+func (s *sources) render(f *target.FrameReport, paint painter) string {
+	var b strings.Builder
+	for _, l := range s.target.SourceLines(f.File, f.Module, f.Line, s.around) {
+		text := strings.TrimRight(fmt.Sprintf("%6d  %s", l.Number, plain(l.Text)), " \t")
+		if l.Number == f.Line {
+			fmt.Fprintf(&b, "     > %s\n", text)
+		} else {
+			fmt.Fprintf(&b, "       %s\n", paint.dim(text))
+		}
+	}
+	return b.String()
+}
