@@ -70,6 +70,8 @@ type Source struct {
 	PID  int    `json:"pid,omitempty"`
 	// Missing is how many bytes of a core file that is cut off are missing.
 	Missing uint64 `json:"missing,omitempty"`
+	// Truncated says what was in them.
+	Truncated *TruncationReport `json:"truncated,omitempty"`
 
 	// Of a live process: its id in its own pid namespace where that is another,
 	// when it began to stop, for how many nanoseconds it stood still, how many
@@ -167,7 +169,7 @@ func (t *Target) Head() Report {
 	img := t.img
 	r := Report{
 		Schema:  Schema,
-		Source:  reportSource(img),
+		Source:  t.reportSource(),
 		Process: Process{PID: img.PID, Arch: img.Arch.Name, ByteOrder: "little", Command: img.Command, Executable: img.Executable},
 	}
 	if img.Arch.BigEndian {
@@ -177,8 +179,9 @@ func (t *Target) Head() Report {
 	return r
 }
 
-func reportSource(img *core.Image) Source {
-	s := Source{Kind: "core", Path: img.Path}
+func (t *Target) reportSource() Source {
+	img := t.img
+	s := Source{Kind: "core", Path: img.Path, Truncated: t.truncation()}
 	if img.Truncated != nil {
 		s.Missing = img.Truncated.Missing
 	}

@@ -51,6 +51,9 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 	} else {
 		_, _ = out.Write((*textFormat)(nil).head(&head))
 		fmt.Fprintf(out, "threads: %d\n\n", len(t.Image().Threads))
+		if lost := head.Source.Truncated; lost != nil {
+			writeLost(out, lost)
+		}
 		writeModules(out, modules)
 		writeHints(out, modules)
 	}
@@ -72,6 +75,25 @@ func missing(modules []target.ModuleReport) bool {
 		}
 	}
 	return false
+}
+
+// writeLost lists what the end of a core file would have held.
+func writeLost(out *bufio.Writer, lost *target.TruncationReport) {
+	for i := range lost.Mappings {
+		m := &lost.Mappings[i]
+		fmt.Fprintf(out, "truncated: %#x-%#x  %s\n", uint64(m.Start), uint64(m.End), orDash(plain(m.Path)))
+	}
+	if more := lost.MappingCount - len(lost.Mappings); more > 0 {
+		fmt.Fprintf(out, "truncated: %d more\n", more)
+	}
+	if len(lost.Threads) > 0 {
+		fmt.Fprintf(out, "threads with truncated stacks:")
+		for _, tid := range lost.Threads {
+			fmt.Fprintf(out, " %d", tid)
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintln(out)
 }
 
 func writeModules(out *bufio.Writer, modules []target.ModuleReport) {

@@ -34,8 +34,9 @@ func (*textFormat) head(r *target.Report) []byte {
 	if p.Signal != nil {
 		b = append(append(b, plain(signalLine(p.Signal))...), '\n')
 	}
-	if r.Source.Missing > 0 {
-		b = fmt.Appendf(b, "the core file is truncated: %d bytes are missing\n", r.Source.Missing)
+	if lost := r.Source.Truncated; lost != nil {
+		b = fmt.Appendf(b, "the core file is truncated: %d bytes are missing, with memory of %d mappings and of the stacks of %d threads\n",
+			r.Source.Missing, lost.MappingCount, len(lost.Threads))
 	}
 	return b
 }
