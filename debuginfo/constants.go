@@ -2,77 +2,43 @@ package debuginfo
 
 // Tags [DWARF 5, table 7.3].
 const (
-	tagArrayType         = 0x01
 	tagClassType         = 0x02
 	tagEnumerationType   = 0x04
-	tagFormalParameter   = 0x05
 	tagLexicalBlock      = 0x0b
-	tagMember            = 0x0d
-	tagPointerType       = 0x0f
-	tagReferenceType     = 0x10
 	tagCompileUnit       = 0x11
 	tagStructureType     = 0x13
-	tagSubroutineType    = 0x15
-	tagTypedef           = 0x16
 	tagUnionType         = 0x17
-	tagInheritance       = 0x1c
 	tagInlinedSubroutine = 0x1d
 	tagModule            = 0x1e
-	tagPtrToMember       = 0x1f
-	tagSubrangeType      = 0x21
-	tagBaseType          = 0x24
 	tagCatchBlock        = 0x25
-	tagConstType         = 0x26
-	tagEnumerator        = 0x28
 	tagSubprogram        = 0x2e
 	tagTryBlock          = 0x32
-	tagVariantPart       = 0x33
-	tagVariable          = 0x34
-	tagVolatileType      = 0x35
-	tagRestrictType      = 0x37
 	tagInterfaceType     = 0x38
 	tagNamespace         = 0x39
-	tagUnspecifiedType   = 0x3b
 	tagPartialUnit       = 0x3c
-	tagRvalueReference   = 0x42
-	tagAtomicType        = 0x47
 	tagSkeletonUnit      = 0x4a
 )
 
 // Attributes [DWARF 5, table 7.5], and those of GNU for split DWARF 4.
 const (
 	attrSibling        = 0x01
-	attrLocation       = 0x02
 	attrName           = 0x03
-	attrByteSize       = 0x0b
 	attrStmtList       = 0x10
 	attrLowPC          = 0x11
 	attrHighPC         = 0x12
 	attrLanguage       = 0x13
 	attrCompDir        = 0x1b
-	attrConstValue     = 0x1c
-	attrUpperBound     = 0x2f
 	attrAbstractOrigin = 0x31
-	attrCount          = 0x37
-	attrDataMemberLoc  = 0x38
-	attrEncoding       = 0x3e
-	attrExternal       = 0x3f
-	attrFrameBase      = 0x40
 	attrSpecification  = 0x47
-	attrType           = 0x49
 	attrRanges         = 0x55
 	attrCallColumn     = 0x57
 	attrCallFile       = 0x58
 	attrCallLine       = 0x59
-	attrArtificial     = 0x34
-	attrBitSize        = 0x0d
-	attrDataBitOffset  = 0x6b
 	attrLinkageName    = 0x6e
 	attrStrOffsetsBase = 0x72
 	attrAddrBase       = 0x73
 	attrRnglistsBase   = 0x74
 	attrDwoName        = 0x76
-	attrLoclistsBase   = 0x8c
 	attrMIPSLinkage    = 0x2007
 	attrGNUDwoName     = 0x2130
 	attrGNUDwoID       = 0x2131

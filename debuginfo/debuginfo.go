@@ -5,8 +5,7 @@
 // that unit's functions, the entries within the one function, and the line
 // number program. A file of a gigabyte costs no more memory than the units
 // that were asked about. debug/dwarf instead decodes all abbreviations when it
-// opens a file, and knows neither supplementary files nor split units
-// (docs/RATIONALE.md).
+// opens a file, and knows neither supplementary files nor split units.
 package debuginfo
 
 import (

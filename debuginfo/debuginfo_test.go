@@ -118,7 +118,7 @@ func rowsOf(t *testing.T, name string) []dwarf.LineEntry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	d, err := f.DWARF()
 	if err != nil {
 		t.Fatal(err)

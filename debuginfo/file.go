@@ -20,15 +20,13 @@ const (
 	secAddr
 	secRanges
 	secRnglists
-	secLoc
-	secLoclists
 	secAranges
 	numSections
 )
 
 var sectionNames = [numSections]string{
 	".debug_info", ".debug_abbrev", ".debug_line", ".debug_str", ".debug_line_str", ".debug_str_offsets",
-	".debug_addr", ".debug_ranges", ".debug_rnglists", ".debug_loc", ".debug_loclists", ".debug_aranges",
+	".debug_addr", ".debug_ranges", ".debug_rnglists", ".debug_aranges",
 }
 
 // file is a set of sections that refer to each other.

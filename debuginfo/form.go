@@ -54,24 +54,6 @@ func (v *value) isRef() bool {
 	return false
 }
 
-// isConstant reports whether the value is a number.
-func (v *value) isConstant() bool {
-	switch v.form {
-	case formData1, formData2, formData4, formData8, formSdata, formUdata, formImplicitConst:
-		return true
-	}
-	return false
-}
-
-// isBlock reports whether the value is bytes: an expression or a constant.
-func (v *value) isBlock() bool {
-	switch v.form {
-	case formBlock, formBlock1, formBlock2, formBlock4, formExprloc, formData16:
-		return true
-	}
-	return false
-}
-
 // isAddr reports whether the value is an address.
 func (v *value) isAddr() bool {
 	return v.form == formAddr || v.form == formAddrx || v.form == formGNUAddrIndex || v.form >= formAddrx1 && v.form <= formAddrx4

@@ -188,7 +188,7 @@ func (u *unit) rangeList(v value, yield func(lo, hi uint64) bool) {
 		off = u.rnglists + rel
 	}
 	r := u.file.reader(secRnglists, off)
-	u.listRanges(&r, func(lo, hi uint64, _ *reader) bool { return lo >= hi || yield(lo, hi) }, false)
+	u.listRanges(&r, yield)
 }
 
 // oldRangeList reads .debug_ranges [DWARF 4, 2.17.3].
@@ -219,19 +219,12 @@ func (u *unit) base() uint64 {
 	return u.lowPC
 }
 
-// listRanges reads a range list or, if loc is set, a location list of DWARF 5,
-// which have the same form [DWARF 5, 7.7.3, 7.25]. In a location list yield
-// must read the description that follows each range. The default location has
-// the range [0, ^0).
-func (u *unit) listRanges(r *reader, yield func(lo, hi uint64, r *reader) bool, loc bool) {
+// listRanges yields a range list of DWARF 5 [DWARF 5, 7.25].
+func (u *unit) listRanges(r *reader, yield func(lo, hi uint64) bool) {
 	base := u.base()
 	for u.file.d.work.spend(1) {
-		kind := r.byte()
-		if kind >= 5 && !loc { // lists of ranges have no default
-			kind++
-		}
 		var lo, hi uint64
-		switch kind {
+		switch r.byte() {
 		case 0: // end_of_list
 			return
 		case 1: // base_addressx
@@ -246,20 +239,18 @@ func (u *unit) listRanges(r *reader, yield func(lo, hi uint64, r *reader) bool, 
 		case 4: // offset_pair
 			lo = base + r.uleb()
 			hi = base + r.uleb()
-		case 5: // default_location
-			lo, hi = 0, ^uint64(0)
-		case 6: // base_address
+		case 5: // base_address
 			base = r.uint(u.addrSize)
 			continue
-		case 7: // start_end
+		case 6: // start_end
 			lo, hi = r.uint(u.addrSize), r.uint(u.addrSize)
-		case 8: // start_length
+		case 7: // start_length
 			lo = r.uint(u.addrSize)
 			hi = lo + r.uleb()
 		default:
 			return
 		}
-		if r.short || !yield(lo, hi, r) {
+		if r.short || lo < hi && !yield(lo, hi) {
 			return
 		}
 	}

@@ -80,8 +80,8 @@ func (u *unit) splitIn(f *file) *unit {
 // Sections in a package file [DWARF 5, table 7.1; GNU DebugFissionDWP], which
 // differ in versions 2 and 5 of its index.
 var packageSections = map[uint64][]section{
-	2: {1: secInfo, 3: secAbbrev, 4: secLine, 5: secLoc, 6: secStrOffsets, 8: numSections},
-	5: {1: secInfo, 3: secAbbrev, 4: secLine, 5: secLoclists, 6: secStrOffsets, 8: secRnglists},
+	2: {1: secInfo, 3: secAbbrev, 4: secLine, 6: secStrOffsets},
+	5: {1: secInfo, 3: secAbbrev, 4: secLine, 6: secStrOffsets, 8: secRnglists},
 }
 
 // maxColumns bounds the columns of an index; there are eight kinds.
@@ -139,7 +139,7 @@ func (f *file) contribution(r reader, id uint64) *file {
 		part := newFile(f.d, f.elf, f.suffix)
 		for c := range columns {
 			kind, at := u32(head, c), (row-1)*columns+c
-			if kind >= uint64(len(sections)) || sections[kind] == numSections || sections[kind] == 0 && kind != 1 {
+			if kind >= uint64(len(sections)) || sections[kind] == secInfo && kind != 1 {
 				continue
 			}
 			s := sections[kind]

@@ -24,7 +24,6 @@ type unit struct {
 	strOffsets uint64
 	addrBase   uint64
 	rnglists   uint64
-	loclists   uint64
 	rangesBase uint64
 
 	skeleton      *unit // of a split unit
@@ -91,7 +90,7 @@ func (f *file) parseUnit(off uint64) *unit {
 func (u *unit) readEntry() {
 	if u.file.suffix != "" && u.version >= 5 {
 		// The tables of a split unit begin after their headers [DWARF 5, 7.3.2.1].
-		u.strOffsets, u.rnglists, u.loclists = 2*u.offsetSize, 2*u.offsetSize+4, 2*u.offsetSize+4
+		u.strOffsets, u.rnglists = 2*u.offsetSize, 2*u.offsetSize+4
 	}
 	e, ok := u.entryAt(u.first)
 	if !ok {
@@ -119,8 +118,6 @@ func (u *unit) readEntry() {
 			u.addrBase = v.num
 		case attrRnglistsBase:
 			u.rnglists = v.num
-		case attrLoclistsBase:
-			u.loclists = v.num
 		case attrGNURangesBase:
 			u.rangesBase = v.num
 		case attrGNUDwoID:

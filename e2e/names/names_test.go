@@ -30,9 +30,8 @@ func TestMain(m *testing.M) {
 	if out, err := exec.Command("go", "build", "-o", sfcore, "github.com/sfcore/sfcore/cmd/sfcore").CombinedOutput(); err != nil {
 		panic(fmt.Sprintf("%v: %s", err, out))
 	}
-	code := m.Run()
+	m.Run()
 	_ = os.RemoveAll(dir)
-	os.Exit(code)
 }
 
 // urls are the debuginfod servers that commands may ask.
