@@ -79,7 +79,7 @@ func (s *Session) Stacks(ctx context.Context, workings bool, tids ...int) iter.S
 				begun = false
 			}
 		}
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			yield(target.ThreadReport{}, err)
 		}
 	}
@@ -180,7 +180,7 @@ func collect[M, R any](stream grpc.ServerStreamingClient[M], err error, convert 
 			list = append(list, convert(m))
 		}
 	}
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	return list, nil

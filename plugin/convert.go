@@ -47,8 +47,22 @@ func headMessage(r *target.Report) *proto.ProcessReply {
 	for _, ph := range s.Phases {
 		m.Source.Phases = append(m.Source.Phases, &proto.Phase{Name: ph.Name, Took: ph.Took, Stopped: ph.Stopped})
 	}
+	if s.Truncated != nil {
+		m.Source.Truncated = truncationMessage(s.Truncated)
+	}
 	if p.Signal != nil {
 		m.Process.Signal = signalMessage(p.Signal)
+	}
+	return m
+}
+
+func truncationMessage(r *target.TruncationReport) *proto.Truncation {
+	m := &proto.Truncation{MappingCount: int64(r.MappingCount)}
+	for _, mp := range r.Mappings {
+		m.Mappings = append(m.Mappings, &proto.Mapping{Start: uint64(mp.Start), End: uint64(mp.End), Path: text(mp.Path)})
+	}
+	for _, tid := range r.Threads {
+		m.Threads = append(m.Threads, int64(tid))
 	}
 	return m
 }
@@ -86,7 +100,7 @@ func moduleMessage(r *target.ModuleReport) *proto.Module {
 	m := &proto.Module{
 		Path: text(r.Path), File: text(r.File), DebugFile: text(r.Debug), BuildId: r.BuildID,
 		Base: uint64(r.Base), End: uint64(r.End), LoadBias: uint64(r.Bias), Match: r.Match,
-		Cfi: r.CFI, Symbols: r.Symbols, Problems: texts(r.Problems),
+		Cfi: r.CFI, Symbols: r.Symbols, Lines: r.Lines, Problems: texts(r.Problems),
 	}
 	if s := r.SFrame; s != nil {
 		m.Sframe = &proto.SFrame{

@@ -238,7 +238,7 @@ func receive[T any](ctx context.Context, call func(context.Context) (func() ([]T
 		}
 	}
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil
 	case errors.Is(context.Cause(ctx), errHostTime):
 		return errHostTime

@@ -55,7 +55,10 @@ func manyThreads(threads, frames int) *core.Image {
 }
 
 func TestOpenImage(t *testing.T) {
-	c := start(t, StartOptions{})
+	c := inProcess(t, openTest)
+	if canStart() {
+		c = start(t, StartOptions{}) // with TLS
+	}
 	for _, name := range testCores {
 		t.Run(name, func(t *testing.T) {
 			p := coreOf(name)

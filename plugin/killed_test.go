@@ -23,14 +23,14 @@ const hostEnv = "SFCORE_TEST_HOST"
 func hostToBeKilled() {
 	c, err := Start(context.Background(), exec.Command(os.Args[0]), StartOptions{Reattachable: true})
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		return
 	}
 	if _, err := c.Open(context.Background(), coreOf("amd64-v3-threads")); err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		return
 	}
-	fmt.Println(c.ReattachConfig().Pid)
+	fmt.Fprintln(os.Stderr, c.ReattachConfig().Pid)
 	time.Sleep(time.Hour)
 }
 
@@ -38,7 +38,7 @@ func hostToBeKilled() {
 func TestKilledHost(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), hostEnv+"=1")
-	out, err := cmd.StdoutPipe()
+	out, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,8 +37,28 @@ func TestMain(m *testing.M) {
 		hostToBeKilled()
 		return
 	}
-	os.Exit(m.Run())
+	if os.Getenv(probeEnv) != "" {
+		return
+	}
+	flag.Parse()
+	if !canStart() {
+		if err := flag.Set("test.skip", "^(Example|TestStart|TestReattach|TestKilledHost)$"); err != nil {
+			panic(err)
+		}
+	}
+	m.Run()
 }
+
+// canStart reports whether this test's program can be started as a process:
+// where all of it runs in an emulator, as qemu-user, the kernel cannot.
+var canStart = sync.OnceValue(func() bool {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), probeEnv+"=1")
+	return !errors.Is(cmd.Run(), syscall.ENOEXEC)
+})
+
+// probeEnv makes this test's program end at once.
+const probeEnv = "SFCORE_TEST_PROBE"
 
 func openTest(ctx context.Context, p Process) (*target.Target, error) {
 	var img *core.Image

@@ -35,8 +35,25 @@ func headReport(m *proto.ProcessReply) *target.Report {
 		r.Source.Phases = append(r.Source.Phases,
 			target.PhaseReport{Name: ph.GetName(), Took: ph.GetTook(), Stopped: ph.GetStopped()})
 	}
+	if cut := s.GetTruncated(); cut != nil {
+		r.Source.Truncated = truncationReport(cut)
+	}
 	if sig := p.GetSignal(); sig != nil {
 		r.Process.Signal = signalReport(sig)
+	}
+	return r
+}
+
+func truncationReport(m *proto.Truncation) *target.TruncationReport {
+	r := &target.TruncationReport{
+		Mappings: []target.MappingReport{}, MappingCount: int(m.GetMappingCount()), Threads: []int{},
+	}
+	for _, mp := range m.GetMappings() {
+		r.Mappings = append(r.Mappings,
+			target.MappingReport{Start: target.Addr(mp.GetStart()), End: target.Addr(mp.GetEnd()), Path: mp.GetPath()})
+	}
+	for _, tid := range m.GetThreads() {
+		r.Threads = append(r.Threads, int(tid))
 	}
 	return r
 }
@@ -79,7 +96,7 @@ func moduleReport(m *proto.Module) target.ModuleReport {
 	r := target.ModuleReport{
 		Path: m.GetPath(), File: m.GetFile(), Debug: m.GetDebugFile(), BuildID: m.GetBuildId(),
 		Base: target.Addr(m.GetBase()), End: target.Addr(m.GetEnd()), Bias: target.Addr(m.GetLoadBias()),
-		Match: m.GetMatch(), CFI: m.GetCfi(), Symbols: m.GetSymbols(), Problems: m.GetProblems(),
+		Match: m.GetMatch(), CFI: m.GetCfi(), Symbols: m.GetSymbols(), Lines: m.GetLines(), Problems: m.GetProblems(),
 	}
 	if s := m.GetSframe(); s != nil {
 		r.SFrame = &target.SFrameReport{

@@ -359,7 +359,9 @@ type Source struct {
 	// How many bytes of its stacks were copied.
 	Copied uint64 `protobuf:"varint,9,opt,name=copied,proto3" json:"copied,omitempty"`
 	// How many of its threads ended meanwhile.
-	Ended         int64 `protobuf:"varint,10,opt,name=ended,proto3" json:"ended,omitempty"`
+	Ended int64 `protobuf:"varint,10,opt,name=ended,proto3" json:"ended,omitempty"`
+	// What was in the missing bytes.
+	Truncated     *Truncation `protobuf:"bytes,11,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -464,6 +466,140 @@ func (x *Source) GetEnded() int64 {
 	return 0
 }
 
+func (x *Source) GetTruncated() *Truncation {
+	if x != nil {
+		return x.Truncated
+	}
+	return nil
+}
+
+// Truncation is what a core file that is cut off has lost.
+type Truncation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The mappings that have lost memory, up to 1000 of them.
+	Mappings []*Mapping `protobuf:"bytes,1,rep,name=mappings,proto3" json:"mappings,omitempty"`
+	// How many there are.
+	MappingCount int64 `protobuf:"varint,2,opt,name=mapping_count,json=mappingCount,proto3" json:"mapping_count,omitempty"`
+	// The ids of the threads whose stacks end where that memory begins.
+	Threads       []int64 `protobuf:"varint,3,rep,packed,name=threads,proto3" json:"threads,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Truncation) Reset() {
+	*x = Truncation{}
+	mi := &file_sfcore_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Truncation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Truncation) ProtoMessage() {}
+
+func (x *Truncation) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Truncation.ProtoReflect.Descriptor instead.
+func (*Truncation) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Truncation) GetMappings() []*Mapping {
+	if x != nil {
+		return x.Mappings
+	}
+	return nil
+}
+
+func (x *Truncation) GetMappingCount() int64 {
+	if x != nil {
+		return x.MappingCount
+	}
+	return 0
+}
+
+func (x *Truncation) GetThreads() []int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return nil
+}
+
+// Mapping is a range of addresses that the process had mapped.
+type Mapping struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first address, and the one after the last.
+	Start uint64 `protobuf:"fixed64,1,opt,name=start,proto3" json:"start,omitempty"`
+	End   uint64 `protobuf:"fixed64,2,opt,name=end,proto3" json:"end,omitempty"`
+	// The mapped file; empty if there is none.
+	Path          string `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Mapping) Reset() {
+	*x = Mapping{}
+	mi := &file_sfcore_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Mapping) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Mapping) ProtoMessage() {}
+
+func (x *Mapping) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Mapping.ProtoReflect.Descriptor instead.
+func (*Mapping) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Mapping) GetStart() uint64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *Mapping) GetEnd() uint64 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
+func (x *Mapping) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
 // Phase is a part of the visit to a live process.
 type Phase struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -479,7 +615,7 @@ type Phase struct {
 
 func (x *Phase) Reset() {
 	*x = Phase{}
-	mi := &file_sfcore_proto_msgTypes[5]
+	mi := &file_sfcore_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -491,7 +627,7 @@ func (x *Phase) String() string {
 func (*Phase) ProtoMessage() {}
 
 func (x *Phase) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[5]
+	mi := &file_sfcore_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -504,7 +640,7 @@ func (x *Phase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Phase.ProtoReflect.Descriptor instead.
 func (*Phase) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{5}
+	return file_sfcore_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Phase) GetName() string {
@@ -549,7 +685,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_sfcore_proto_msgTypes[6]
+	mi := &file_sfcore_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -561,7 +697,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[6]
+	mi := &file_sfcore_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -574,7 +710,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{6}
+	return file_sfcore_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Process) GetPid() int64 {
@@ -643,7 +779,7 @@ type Signal struct {
 
 func (x *Signal) Reset() {
 	*x = Signal{}
-	mi := &file_sfcore_proto_msgTypes[7]
+	mi := &file_sfcore_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -655,7 +791,7 @@ func (x *Signal) String() string {
 func (*Signal) ProtoMessage() {}
 
 func (x *Signal) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[7]
+	mi := &file_sfcore_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -668,7 +804,7 @@ func (x *Signal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signal.ProtoReflect.Descriptor instead.
 func (*Signal) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{7}
+	return file_sfcore_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Signal) GetNumber() int64 {
@@ -745,7 +881,7 @@ type ThreadsRequest struct {
 
 func (x *ThreadsRequest) Reset() {
 	*x = ThreadsRequest{}
-	mi := &file_sfcore_proto_msgTypes[8]
+	mi := &file_sfcore_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -757,7 +893,7 @@ func (x *ThreadsRequest) String() string {
 func (*ThreadsRequest) ProtoMessage() {}
 
 func (x *ThreadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[8]
+	mi := &file_sfcore_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -770,7 +906,7 @@ func (x *ThreadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadsRequest.ProtoReflect.Descriptor instead.
 func (*ThreadsRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{8}
+	return file_sfcore_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ThreadsRequest) GetSession() uint64 {
@@ -795,7 +931,7 @@ type StacksRequest struct {
 
 func (x *StacksRequest) Reset() {
 	*x = StacksRequest{}
-	mi := &file_sfcore_proto_msgTypes[9]
+	mi := &file_sfcore_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -807,7 +943,7 @@ func (x *StacksRequest) String() string {
 func (*StacksRequest) ProtoMessage() {}
 
 func (x *StacksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[9]
+	mi := &file_sfcore_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -820,7 +956,7 @@ func (x *StacksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StacksRequest.ProtoReflect.Descriptor instead.
 func (*StacksRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{9}
+	return file_sfcore_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *StacksRequest) GetSession() uint64 {
@@ -867,7 +1003,7 @@ type Thread struct {
 
 func (x *Thread) Reset() {
 	*x = Thread{}
-	mi := &file_sfcore_proto_msgTypes[10]
+	mi := &file_sfcore_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -879,7 +1015,7 @@ func (x *Thread) String() string {
 func (*Thread) ProtoMessage() {}
 
 func (x *Thread) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[10]
+	mi := &file_sfcore_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -892,7 +1028,7 @@ func (x *Thread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thread.ProtoReflect.Descriptor instead.
 func (*Thread) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{10}
+	return file_sfcore_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Thread) GetTid() int64 {
@@ -991,7 +1127,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_sfcore_proto_msgTypes[11]
+	mi := &file_sfcore_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1003,7 +1139,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[11]
+	mi := &file_sfcore_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1016,7 +1152,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{11}
+	return file_sfcore_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Frame) GetIndex() uint32 {
@@ -1166,7 +1302,7 @@ type Stop struct {
 
 func (x *Stop) Reset() {
 	*x = Stop{}
-	mi := &file_sfcore_proto_msgTypes[12]
+	mi := &file_sfcore_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1178,7 +1314,7 @@ func (x *Stop) String() string {
 func (*Stop) ProtoMessage() {}
 
 func (x *Stop) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[12]
+	mi := &file_sfcore_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1191,7 +1327,7 @@ func (x *Stop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stop.ProtoReflect.Descriptor instead.
 func (*Stop) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{12}
+	return file_sfcore_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Stop) GetReason() string {
@@ -1219,7 +1355,7 @@ type ModulesRequest struct {
 
 func (x *ModulesRequest) Reset() {
 	*x = ModulesRequest{}
-	mi := &file_sfcore_proto_msgTypes[13]
+	mi := &file_sfcore_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1231,7 +1367,7 @@ func (x *ModulesRequest) String() string {
 func (*ModulesRequest) ProtoMessage() {}
 
 func (x *ModulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[13]
+	mi := &file_sfcore_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1244,7 +1380,7 @@ func (x *ModulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModulesRequest.ProtoReflect.Descriptor instead.
 func (*ModulesRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{13}
+	return file_sfcore_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ModulesRequest) GetSession() uint64 {
@@ -1279,14 +1415,16 @@ type Module struct {
 	// The best symbol table: symtab, dynsym, gnu_debugdata, gopclntab or none.
 	Symbols string `protobuf:"bytes,11,opt,name=symbols,proto3" json:"symbols,omitempty"`
 	// What is wrong with the module.
-	Problems      []string `protobuf:"bytes,12,rep,name=problems,proto3" json:"problems,omitempty"`
+	Problems []string `protobuf:"bytes,12,rep,name=problems,proto3" json:"problems,omitempty"`
+	// Whether there is debug information, which has source lines.
+	Lines         bool `protobuf:"varint,13,opt,name=lines,proto3" json:"lines,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Module) Reset() {
 	*x = Module{}
-	mi := &file_sfcore_proto_msgTypes[14]
+	mi := &file_sfcore_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1298,7 +1436,7 @@ func (x *Module) String() string {
 func (*Module) ProtoMessage() {}
 
 func (x *Module) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[14]
+	mi := &file_sfcore_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1311,7 +1449,7 @@ func (x *Module) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Module.ProtoReflect.Descriptor instead.
 func (*Module) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{14}
+	return file_sfcore_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Module) GetPath() string {
@@ -1398,6 +1536,13 @@ func (x *Module) GetProblems() []string {
 	return nil
 }
 
+func (x *Module) GetLines() bool {
+	if x != nil {
+		return x.Lines
+	}
+	return false
+}
+
 // SFrame describes a module's .sframe.
 type SFrame struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1419,7 +1564,7 @@ type SFrame struct {
 
 func (x *SFrame) Reset() {
 	*x = SFrame{}
-	mi := &file_sfcore_proto_msgTypes[15]
+	mi := &file_sfcore_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1431,7 +1576,7 @@ func (x *SFrame) String() string {
 func (*SFrame) ProtoMessage() {}
 
 func (x *SFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[15]
+	mi := &file_sfcore_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1444,7 +1589,7 @@ func (x *SFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrame.ProtoReflect.Descriptor instead.
 func (*SFrame) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{15}
+	return file_sfcore_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SFrame) GetVersion() int64 {
@@ -1502,7 +1647,7 @@ type RegistersRequest struct {
 
 func (x *RegistersRequest) Reset() {
 	*x = RegistersRequest{}
-	mi := &file_sfcore_proto_msgTypes[16]
+	mi := &file_sfcore_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1514,7 +1659,7 @@ func (x *RegistersRequest) String() string {
 func (*RegistersRequest) ProtoMessage() {}
 
 func (x *RegistersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[16]
+	mi := &file_sfcore_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1527,7 +1672,7 @@ func (x *RegistersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistersRequest.ProtoReflect.Descriptor instead.
 func (*RegistersRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{16}
+	return file_sfcore_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RegistersRequest) GetSession() uint64 {
@@ -1555,7 +1700,7 @@ type RegistersReply struct {
 
 func (x *RegistersReply) Reset() {
 	*x = RegistersReply{}
-	mi := &file_sfcore_proto_msgTypes[17]
+	mi := &file_sfcore_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1567,7 +1712,7 @@ func (x *RegistersReply) String() string {
 func (*RegistersReply) ProtoMessage() {}
 
 func (x *RegistersReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[17]
+	mi := &file_sfcore_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1580,7 +1725,7 @@ func (x *RegistersReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistersReply.ProtoReflect.Descriptor instead.
 func (*RegistersReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{17}
+	return file_sfcore_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RegistersReply) GetRegisters() []*Register {
@@ -1603,7 +1748,7 @@ type Register struct {
 
 func (x *Register) Reset() {
 	*x = Register{}
-	mi := &file_sfcore_proto_msgTypes[18]
+	mi := &file_sfcore_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1615,7 +1760,7 @@ func (x *Register) String() string {
 func (*Register) ProtoMessage() {}
 
 func (x *Register) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[18]
+	mi := &file_sfcore_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1628,7 +1773,7 @@ func (x *Register) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Register.ProtoReflect.Descriptor instead.
 func (*Register) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{18}
+	return file_sfcore_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Register) GetName() string {
@@ -1660,7 +1805,7 @@ type ReadMemoryRequest struct {
 
 func (x *ReadMemoryRequest) Reset() {
 	*x = ReadMemoryRequest{}
-	mi := &file_sfcore_proto_msgTypes[19]
+	mi := &file_sfcore_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1817,7 @@ func (x *ReadMemoryRequest) String() string {
 func (*ReadMemoryRequest) ProtoMessage() {}
 
 func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[19]
+	mi := &file_sfcore_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1830,7 @@ func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryRequest.ProtoReflect.Descriptor instead.
 func (*ReadMemoryRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{19}
+	return file_sfcore_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReadMemoryRequest) GetSession() uint64 {
@@ -1722,7 +1867,7 @@ type ReadMemoryReply struct {
 
 func (x *ReadMemoryReply) Reset() {
 	*x = ReadMemoryReply{}
-	mi := &file_sfcore_proto_msgTypes[20]
+	mi := &file_sfcore_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1734,7 +1879,7 @@ func (x *ReadMemoryReply) String() string {
 func (*ReadMemoryReply) ProtoMessage() {}
 
 func (x *ReadMemoryReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[20]
+	mi := &file_sfcore_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1747,7 +1892,7 @@ func (x *ReadMemoryReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryReply.ProtoReflect.Descriptor instead.
 func (*ReadMemoryReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{20}
+	return file_sfcore_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ReadMemoryReply) GetData() []byte {
@@ -1777,7 +1922,7 @@ type LocateRequest struct {
 
 func (x *LocateRequest) Reset() {
 	*x = LocateRequest{}
-	mi := &file_sfcore_proto_msgTypes[21]
+	mi := &file_sfcore_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1789,7 +1934,7 @@ func (x *LocateRequest) String() string {
 func (*LocateRequest) ProtoMessage() {}
 
 func (x *LocateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[21]
+	mi := &file_sfcore_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1802,7 +1947,7 @@ func (x *LocateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocateRequest.ProtoReflect.Descriptor instead.
 func (*LocateRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{21}
+	return file_sfcore_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *LocateRequest) GetSession() uint64 {
@@ -1829,7 +1974,7 @@ type LocateReply struct {
 
 func (x *LocateReply) Reset() {
 	*x = LocateReply{}
-	mi := &file_sfcore_proto_msgTypes[22]
+	mi := &file_sfcore_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1841,7 +1986,7 @@ func (x *LocateReply) String() string {
 func (*LocateReply) ProtoMessage() {}
 
 func (x *LocateReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[22]
+	mi := &file_sfcore_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1854,7 +1999,7 @@ func (x *LocateReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocateReply.ProtoReflect.Descriptor instead.
 func (*LocateReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{22}
+	return file_sfcore_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *LocateReply) GetLocations() []*Location {
@@ -1881,7 +2026,7 @@ type Location struct {
 
 func (x *Location) Reset() {
 	*x = Location{}
-	mi := &file_sfcore_proto_msgTypes[23]
+	mi := &file_sfcore_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1893,7 +2038,7 @@ func (x *Location) String() string {
 func (*Location) ProtoMessage() {}
 
 func (x *Location) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[23]
+	mi := &file_sfcore_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1906,7 +2051,7 @@ func (x *Location) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Location.ProtoReflect.Descriptor instead.
 func (*Location) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{23}
+	return file_sfcore_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Location) GetModule() string {
@@ -1951,7 +2096,7 @@ type Function struct {
 
 func (x *Function) Reset() {
 	*x = Function{}
-	mi := &file_sfcore_proto_msgTypes[24]
+	mi := &file_sfcore_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1963,7 +2108,7 @@ func (x *Function) String() string {
 func (*Function) ProtoMessage() {}
 
 func (x *Function) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[24]
+	mi := &file_sfcore_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1976,7 +2121,7 @@ func (x *Function) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Function.ProtoReflect.Descriptor instead.
 func (*Function) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{24}
+	return file_sfcore_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Function) GetName() string {
@@ -2041,7 +2186,7 @@ type DumpSFrameRequest struct {
 
 func (x *DumpSFrameRequest) Reset() {
 	*x = DumpSFrameRequest{}
-	mi := &file_sfcore_proto_msgTypes[25]
+	mi := &file_sfcore_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2053,7 +2198,7 @@ func (x *DumpSFrameRequest) String() string {
 func (*DumpSFrameRequest) ProtoMessage() {}
 
 func (x *DumpSFrameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[25]
+	mi := &file_sfcore_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2066,7 +2211,7 @@ func (x *DumpSFrameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DumpSFrameRequest.ProtoReflect.Descriptor instead.
 func (*DumpSFrameRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{25}
+	return file_sfcore_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DumpSFrameRequest) GetSession() uint64 {
@@ -2111,7 +2256,7 @@ type SFrameFunction struct {
 
 func (x *SFrameFunction) Reset() {
 	*x = SFrameFunction{}
-	mi := &file_sfcore_proto_msgTypes[26]
+	mi := &file_sfcore_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2123,7 +2268,7 @@ func (x *SFrameFunction) String() string {
 func (*SFrameFunction) ProtoMessage() {}
 
 func (x *SFrameFunction) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[26]
+	mi := &file_sfcore_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2136,7 +2281,7 @@ func (x *SFrameFunction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrameFunction.ProtoReflect.Descriptor instead.
 func (*SFrameFunction) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{26}
+	return file_sfcore_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SFrameFunction) GetStart() uint64 {
@@ -2218,7 +2363,7 @@ type SFrameRow struct {
 
 func (x *SFrameRow) Reset() {
 	*x = SFrameRow{}
-	mi := &file_sfcore_proto_msgTypes[27]
+	mi := &file_sfcore_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2230,7 +2375,7 @@ func (x *SFrameRow) String() string {
 func (*SFrameRow) ProtoMessage() {}
 
 func (x *SFrameRow) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[27]
+	mi := &file_sfcore_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2243,7 +2388,7 @@ func (x *SFrameRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrameRow.ProtoReflect.Descriptor instead.
 func (*SFrameRow) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{27}
+	return file_sfcore_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SFrameRow) GetOffset() uint32 {
@@ -2285,7 +2430,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_sfcore_proto_msgTypes[28]
+	mi := &file_sfcore_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2297,7 +2442,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[28]
+	mi := &file_sfcore_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2310,7 +2455,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{28}
+	return file_sfcore_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CloseRequest) GetSession() uint64 {
@@ -2329,7 +2474,7 @@ type CloseReply struct {
 
 func (x *CloseReply) Reset() {
 	*x = CloseReply{}
-	mi := &file_sfcore_proto_msgTypes[29]
+	mi := &file_sfcore_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2341,7 +2486,7 @@ func (x *CloseReply) String() string {
 func (*CloseReply) ProtoMessage() {}
 
 func (x *CloseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[29]
+	mi := &file_sfcore_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2354,7 +2499,7 @@ func (x *CloseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseReply.ProtoReflect.Descriptor instead.
 func (*CloseReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{29}
+	return file_sfcore_proto_rawDescGZIP(), []int{31}
 }
 
 // HostProcessRequest has no fields.
@@ -2366,7 +2511,7 @@ type HostProcessRequest struct {
 
 func (x *HostProcessRequest) Reset() {
 	*x = HostProcessRequest{}
-	mi := &file_sfcore_proto_msgTypes[30]
+	mi := &file_sfcore_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2378,7 +2523,7 @@ func (x *HostProcessRequest) String() string {
 func (*HostProcessRequest) ProtoMessage() {}
 
 func (x *HostProcessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[30]
+	mi := &file_sfcore_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2391,7 +2536,7 @@ func (x *HostProcessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostProcessRequest.ProtoReflect.Descriptor instead.
 func (*HostProcessRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{30}
+	return file_sfcore_proto_rawDescGZIP(), []int{32}
 }
 
 // HostProcess describes a host's process. Only arch is required.
@@ -2421,7 +2566,7 @@ type HostProcess struct {
 
 func (x *HostProcess) Reset() {
 	*x = HostProcess{}
-	mi := &file_sfcore_proto_msgTypes[31]
+	mi := &file_sfcore_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2433,7 +2578,7 @@ func (x *HostProcess) String() string {
 func (*HostProcess) ProtoMessage() {}
 
 func (x *HostProcess) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[31]
+	mi := &file_sfcore_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +2591,7 @@ func (x *HostProcess) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostProcess.ProtoReflect.Descriptor instead.
 func (*HostProcess) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{31}
+	return file_sfcore_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *HostProcess) GetArch() string {
@@ -2517,7 +2662,7 @@ type Auxiliary struct {
 
 func (x *Auxiliary) Reset() {
 	*x = Auxiliary{}
-	mi := &file_sfcore_proto_msgTypes[32]
+	mi := &file_sfcore_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2529,7 +2674,7 @@ func (x *Auxiliary) String() string {
 func (*Auxiliary) ProtoMessage() {}
 
 func (x *Auxiliary) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[32]
+	mi := &file_sfcore_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2542,7 +2687,7 @@ func (x *Auxiliary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Auxiliary.ProtoReflect.Descriptor instead.
 func (*Auxiliary) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{32}
+	return file_sfcore_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Auxiliary) GetType() uint64 {
@@ -2568,7 +2713,7 @@ type HostThreadsRequest struct {
 
 func (x *HostThreadsRequest) Reset() {
 	*x = HostThreadsRequest{}
-	mi := &file_sfcore_proto_msgTypes[33]
+	mi := &file_sfcore_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2580,7 +2725,7 @@ func (x *HostThreadsRequest) String() string {
 func (*HostThreadsRequest) ProtoMessage() {}
 
 func (x *HostThreadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[33]
+	mi := &file_sfcore_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2593,7 +2738,7 @@ func (x *HostThreadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThreadsRequest.ProtoReflect.Descriptor instead.
 func (*HostThreadsRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{33}
+	return file_sfcore_proto_rawDescGZIP(), []int{35}
 }
 
 // HostThreads are threads, after those of earlier messages.
@@ -2606,7 +2751,7 @@ type HostThreads struct {
 
 func (x *HostThreads) Reset() {
 	*x = HostThreads{}
-	mi := &file_sfcore_proto_msgTypes[34]
+	mi := &file_sfcore_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2618,7 +2763,7 @@ func (x *HostThreads) String() string {
 func (*HostThreads) ProtoMessage() {}
 
 func (x *HostThreads) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[34]
+	mi := &file_sfcore_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2631,7 +2776,7 @@ func (x *HostThreads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThreads.ProtoReflect.Descriptor instead.
 func (*HostThreads) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{34}
+	return file_sfcore_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *HostThreads) GetThreads() []*HostThread {
@@ -2664,7 +2809,7 @@ type HostThread struct {
 
 func (x *HostThread) Reset() {
 	*x = HostThread{}
-	mi := &file_sfcore_proto_msgTypes[35]
+	mi := &file_sfcore_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2676,7 +2821,7 @@ func (x *HostThread) String() string {
 func (*HostThread) ProtoMessage() {}
 
 func (x *HostThread) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[35]
+	mi := &file_sfcore_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2689,7 +2834,7 @@ func (x *HostThread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThread.ProtoReflect.Descriptor instead.
 func (*HostThread) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{35}
+	return file_sfcore_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *HostThread) GetTid() int64 {
@@ -2743,7 +2888,7 @@ type HostMappingsRequest struct {
 
 func (x *HostMappingsRequest) Reset() {
 	*x = HostMappingsRequest{}
-	mi := &file_sfcore_proto_msgTypes[36]
+	mi := &file_sfcore_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2755,7 +2900,7 @@ func (x *HostMappingsRequest) String() string {
 func (*HostMappingsRequest) ProtoMessage() {}
 
 func (x *HostMappingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[36]
+	mi := &file_sfcore_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2768,7 +2913,7 @@ func (x *HostMappingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMappingsRequest.ProtoReflect.Descriptor instead.
 func (*HostMappingsRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{36}
+	return file_sfcore_proto_rawDescGZIP(), []int{38}
 }
 
 // HostMappings are mappings, after those of earlier messages.
@@ -2781,7 +2926,7 @@ type HostMappings struct {
 
 func (x *HostMappings) Reset() {
 	*x = HostMappings{}
-	mi := &file_sfcore_proto_msgTypes[37]
+	mi := &file_sfcore_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2793,7 +2938,7 @@ func (x *HostMappings) String() string {
 func (*HostMappings) ProtoMessage() {}
 
 func (x *HostMappings) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[37]
+	mi := &file_sfcore_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2806,7 +2951,7 @@ func (x *HostMappings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMappings.ProtoReflect.Descriptor instead.
 func (*HostMappings) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{37}
+	return file_sfcore_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *HostMappings) GetMappings() []*HostMapping {
@@ -2835,7 +2980,7 @@ type HostMapping struct {
 
 func (x *HostMapping) Reset() {
 	*x = HostMapping{}
-	mi := &file_sfcore_proto_msgTypes[38]
+	mi := &file_sfcore_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2847,7 +2992,7 @@ func (x *HostMapping) String() string {
 func (*HostMapping) ProtoMessage() {}
 
 func (x *HostMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[38]
+	mi := &file_sfcore_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2860,7 +3005,7 @@ func (x *HostMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMapping.ProtoReflect.Descriptor instead.
 func (*HostMapping) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{38}
+	return file_sfcore_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *HostMapping) GetLo() uint64 {
@@ -2909,7 +3054,7 @@ type HostReadRequest struct {
 
 func (x *HostReadRequest) Reset() {
 	*x = HostReadRequest{}
-	mi := &file_sfcore_proto_msgTypes[39]
+	mi := &file_sfcore_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2921,7 +3066,7 @@ func (x *HostReadRequest) String() string {
 func (*HostReadRequest) ProtoMessage() {}
 
 func (x *HostReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[39]
+	mi := &file_sfcore_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2934,7 +3079,7 @@ func (x *HostReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostReadRequest.ProtoReflect.Descriptor instead.
 func (*HostReadRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{39}
+	return file_sfcore_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *HostReadRequest) GetRanges() []*HostRange {
@@ -2957,7 +3102,7 @@ type HostRange struct {
 
 func (x *HostRange) Reset() {
 	*x = HostRange{}
-	mi := &file_sfcore_proto_msgTypes[40]
+	mi := &file_sfcore_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2969,7 +3114,7 @@ func (x *HostRange) String() string {
 func (*HostRange) ProtoMessage() {}
 
 func (x *HostRange) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[40]
+	mi := &file_sfcore_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2982,7 +3127,7 @@ func (x *HostRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostRange.ProtoReflect.Descriptor instead.
 func (*HostRange) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{40}
+	return file_sfcore_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *HostRange) GetAddress() uint64 {
@@ -3009,7 +3154,7 @@ type HostReadReply struct {
 
 func (x *HostReadReply) Reset() {
 	*x = HostReadReply{}
-	mi := &file_sfcore_proto_msgTypes[41]
+	mi := &file_sfcore_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3021,7 +3166,7 @@ func (x *HostReadReply) String() string {
 func (*HostReadReply) ProtoMessage() {}
 
 func (x *HostReadReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[41]
+	mi := &file_sfcore_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3034,7 +3179,7 @@ func (x *HostReadReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostReadReply.ProtoReflect.Descriptor instead.
 func (*HostReadReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{41}
+	return file_sfcore_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *HostReadReply) GetChunks() []*HostChunk {
@@ -3059,7 +3204,7 @@ type HostChunk struct {
 
 func (x *HostChunk) Reset() {
 	*x = HostChunk{}
-	mi := &file_sfcore_proto_msgTypes[42]
+	mi := &file_sfcore_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3071,7 +3216,7 @@ func (x *HostChunk) String() string {
 func (*HostChunk) ProtoMessage() {}
 
 func (x *HostChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[42]
+	mi := &file_sfcore_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3084,7 +3229,7 @@ func (x *HostChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostChunk.ProtoReflect.Descriptor instead.
 func (*HostChunk) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{42}
+	return file_sfcore_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *HostChunk) GetData() []byte {
@@ -3126,7 +3271,7 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x06schema\x18\x01 \x01(\tR\x06schema\x120\n" +
 	"\x06source\x18\x02 \x01(\v2\x18.sfcore.plugin.v1.SourceR\x06source\x123\n" +
 	"\aprocess\x18\x03 \x01(\v2\x19.sfcore.plugin.v1.ProcessR\aprocess\x12\x1a\n" +
-	"\bproblems\x18\x04 \x03(\tR\bproblems\"\x87\x02\n" +
+	"\bproblems\x18\x04 \x03(\tR\bproblems\"\xc3\x02\n" +
 	"\x06Source\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x10\n" +
@@ -3139,7 +3284,17 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x06phases\x18\b \x03(\v2\x17.sfcore.plugin.v1.PhaseR\x06phases\x12\x16\n" +
 	"\x06copied\x18\t \x01(\x04R\x06copied\x12\x14\n" +
 	"\x05ended\x18\n" +
-	" \x01(\x03R\x05ended\"I\n" +
+	" \x01(\x03R\x05ended\x12:\n" +
+	"\ttruncated\x18\v \x01(\v2\x1c.sfcore.plugin.v1.TruncationR\ttruncated\"\x82\x01\n" +
+	"\n" +
+	"Truncation\x125\n" +
+	"\bmappings\x18\x01 \x03(\v2\x19.sfcore.plugin.v1.MappingR\bmappings\x12#\n" +
+	"\rmapping_count\x18\x02 \x01(\x03R\fmappingCount\x12\x18\n" +
+	"\athreads\x18\x03 \x03(\x03R\athreads\"E\n" +
+	"\aMapping\x12\x14\n" +
+	"\x05start\x18\x01 \x01(\x06R\x05start\x12\x10\n" +
+	"\x03end\x18\x02 \x01(\x06R\x03end\x12\x12\n" +
+	"\x04path\x18\x03 \x01(\tR\x04path\"I\n" +
 	"\x05Phase\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04took\x18\x02 \x01(\x03R\x04took\x12\x18\n" +
@@ -3212,7 +3367,7 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x16\n" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\"*\n" +
 	"\x0eModulesRequest\x12\x18\n" +
-	"\asession\x18\x01 \x01(\x04R\asession\"\xbd\x02\n" +
+	"\asession\x18\x01 \x01(\x04R\asession\"\xd3\x02\n" +
 	"\x06Module\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04file\x18\x02 \x01(\tR\x04file\x12\x1d\n" +
@@ -3227,7 +3382,8 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x03cfi\x18\n" +
 	" \x01(\bR\x03cfi\x12\x18\n" +
 	"\asymbols\x18\v \x01(\tR\asymbols\x12\x1a\n" +
-	"\bproblems\x18\f \x03(\tR\bproblems\"\x9c\x01\n" +
+	"\bproblems\x18\f \x03(\tR\bproblems\x12\x14\n" +
+	"\x05lines\x18\r \x01(\bR\x05lines\"\x9c\x01\n" +
 	"\x06SFrame\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x03R\aversion\x12\x14\n" +
 	"\x05flags\x18\x02 \x03(\tR\x05flags\x12\x1c\n" +
@@ -3369,104 +3525,108 @@ func file_sfcore_proto_rawDescGZIP() []byte {
 	return file_sfcore_proto_rawDescData
 }
 
-var file_sfcore_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_sfcore_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_sfcore_proto_goTypes = []any{
 	(*OpenRequest)(nil),         // 0: sfcore.plugin.v1.OpenRequest
 	(*OpenReply)(nil),           // 1: sfcore.plugin.v1.OpenReply
 	(*ProcessRequest)(nil),      // 2: sfcore.plugin.v1.ProcessRequest
 	(*ProcessReply)(nil),        // 3: sfcore.plugin.v1.ProcessReply
 	(*Source)(nil),              // 4: sfcore.plugin.v1.Source
-	(*Phase)(nil),               // 5: sfcore.plugin.v1.Phase
-	(*Process)(nil),             // 6: sfcore.plugin.v1.Process
-	(*Signal)(nil),              // 7: sfcore.plugin.v1.Signal
-	(*ThreadsRequest)(nil),      // 8: sfcore.plugin.v1.ThreadsRequest
-	(*StacksRequest)(nil),       // 9: sfcore.plugin.v1.StacksRequest
-	(*Thread)(nil),              // 10: sfcore.plugin.v1.Thread
-	(*Frame)(nil),               // 11: sfcore.plugin.v1.Frame
-	(*Stop)(nil),                // 12: sfcore.plugin.v1.Stop
-	(*ModulesRequest)(nil),      // 13: sfcore.plugin.v1.ModulesRequest
-	(*Module)(nil),              // 14: sfcore.plugin.v1.Module
-	(*SFrame)(nil),              // 15: sfcore.plugin.v1.SFrame
-	(*RegistersRequest)(nil),    // 16: sfcore.plugin.v1.RegistersRequest
-	(*RegistersReply)(nil),      // 17: sfcore.plugin.v1.RegistersReply
-	(*Register)(nil),            // 18: sfcore.plugin.v1.Register
-	(*ReadMemoryRequest)(nil),   // 19: sfcore.plugin.v1.ReadMemoryRequest
-	(*ReadMemoryReply)(nil),     // 20: sfcore.plugin.v1.ReadMemoryReply
-	(*LocateRequest)(nil),       // 21: sfcore.plugin.v1.LocateRequest
-	(*LocateReply)(nil),         // 22: sfcore.plugin.v1.LocateReply
-	(*Location)(nil),            // 23: sfcore.plugin.v1.Location
-	(*Function)(nil),            // 24: sfcore.plugin.v1.Function
-	(*DumpSFrameRequest)(nil),   // 25: sfcore.plugin.v1.DumpSFrameRequest
-	(*SFrameFunction)(nil),      // 26: sfcore.plugin.v1.SFrameFunction
-	(*SFrameRow)(nil),           // 27: sfcore.plugin.v1.SFrameRow
-	(*CloseRequest)(nil),        // 28: sfcore.plugin.v1.CloseRequest
-	(*CloseReply)(nil),          // 29: sfcore.plugin.v1.CloseReply
-	(*HostProcessRequest)(nil),  // 30: sfcore.plugin.v1.HostProcessRequest
-	(*HostProcess)(nil),         // 31: sfcore.plugin.v1.HostProcess
-	(*Auxiliary)(nil),           // 32: sfcore.plugin.v1.Auxiliary
-	(*HostThreadsRequest)(nil),  // 33: sfcore.plugin.v1.HostThreadsRequest
-	(*HostThreads)(nil),         // 34: sfcore.plugin.v1.HostThreads
-	(*HostThread)(nil),          // 35: sfcore.plugin.v1.HostThread
-	(*HostMappingsRequest)(nil), // 36: sfcore.plugin.v1.HostMappingsRequest
-	(*HostMappings)(nil),        // 37: sfcore.plugin.v1.HostMappings
-	(*HostMapping)(nil),         // 38: sfcore.plugin.v1.HostMapping
-	(*HostReadRequest)(nil),     // 39: sfcore.plugin.v1.HostReadRequest
-	(*HostRange)(nil),           // 40: sfcore.plugin.v1.HostRange
-	(*HostReadReply)(nil),       // 41: sfcore.plugin.v1.HostReadReply
-	(*HostChunk)(nil),           // 42: sfcore.plugin.v1.HostChunk
+	(*Truncation)(nil),          // 5: sfcore.plugin.v1.Truncation
+	(*Mapping)(nil),             // 6: sfcore.plugin.v1.Mapping
+	(*Phase)(nil),               // 7: sfcore.plugin.v1.Phase
+	(*Process)(nil),             // 8: sfcore.plugin.v1.Process
+	(*Signal)(nil),              // 9: sfcore.plugin.v1.Signal
+	(*ThreadsRequest)(nil),      // 10: sfcore.plugin.v1.ThreadsRequest
+	(*StacksRequest)(nil),       // 11: sfcore.plugin.v1.StacksRequest
+	(*Thread)(nil),              // 12: sfcore.plugin.v1.Thread
+	(*Frame)(nil),               // 13: sfcore.plugin.v1.Frame
+	(*Stop)(nil),                // 14: sfcore.plugin.v1.Stop
+	(*ModulesRequest)(nil),      // 15: sfcore.plugin.v1.ModulesRequest
+	(*Module)(nil),              // 16: sfcore.plugin.v1.Module
+	(*SFrame)(nil),              // 17: sfcore.plugin.v1.SFrame
+	(*RegistersRequest)(nil),    // 18: sfcore.plugin.v1.RegistersRequest
+	(*RegistersReply)(nil),      // 19: sfcore.plugin.v1.RegistersReply
+	(*Register)(nil),            // 20: sfcore.plugin.v1.Register
+	(*ReadMemoryRequest)(nil),   // 21: sfcore.plugin.v1.ReadMemoryRequest
+	(*ReadMemoryReply)(nil),     // 22: sfcore.plugin.v1.ReadMemoryReply
+	(*LocateRequest)(nil),       // 23: sfcore.plugin.v1.LocateRequest
+	(*LocateReply)(nil),         // 24: sfcore.plugin.v1.LocateReply
+	(*Location)(nil),            // 25: sfcore.plugin.v1.Location
+	(*Function)(nil),            // 26: sfcore.plugin.v1.Function
+	(*DumpSFrameRequest)(nil),   // 27: sfcore.plugin.v1.DumpSFrameRequest
+	(*SFrameFunction)(nil),      // 28: sfcore.plugin.v1.SFrameFunction
+	(*SFrameRow)(nil),           // 29: sfcore.plugin.v1.SFrameRow
+	(*CloseRequest)(nil),        // 30: sfcore.plugin.v1.CloseRequest
+	(*CloseReply)(nil),          // 31: sfcore.plugin.v1.CloseReply
+	(*HostProcessRequest)(nil),  // 32: sfcore.plugin.v1.HostProcessRequest
+	(*HostProcess)(nil),         // 33: sfcore.plugin.v1.HostProcess
+	(*Auxiliary)(nil),           // 34: sfcore.plugin.v1.Auxiliary
+	(*HostThreadsRequest)(nil),  // 35: sfcore.plugin.v1.HostThreadsRequest
+	(*HostThreads)(nil),         // 36: sfcore.plugin.v1.HostThreads
+	(*HostThread)(nil),          // 37: sfcore.plugin.v1.HostThread
+	(*HostMappingsRequest)(nil), // 38: sfcore.plugin.v1.HostMappingsRequest
+	(*HostMappings)(nil),        // 39: sfcore.plugin.v1.HostMappings
+	(*HostMapping)(nil),         // 40: sfcore.plugin.v1.HostMapping
+	(*HostReadRequest)(nil),     // 41: sfcore.plugin.v1.HostReadRequest
+	(*HostRange)(nil),           // 42: sfcore.plugin.v1.HostRange
+	(*HostReadReply)(nil),       // 43: sfcore.plugin.v1.HostReadReply
+	(*HostChunk)(nil),           // 44: sfcore.plugin.v1.HostChunk
 }
 var file_sfcore_proto_depIdxs = []int32{
 	4,  // 0: sfcore.plugin.v1.ProcessReply.source:type_name -> sfcore.plugin.v1.Source
-	6,  // 1: sfcore.plugin.v1.ProcessReply.process:type_name -> sfcore.plugin.v1.Process
-	5,  // 2: sfcore.plugin.v1.Source.phases:type_name -> sfcore.plugin.v1.Phase
-	7,  // 3: sfcore.plugin.v1.Process.signal:type_name -> sfcore.plugin.v1.Signal
-	11, // 4: sfcore.plugin.v1.Thread.frames:type_name -> sfcore.plugin.v1.Frame
-	12, // 5: sfcore.plugin.v1.Thread.stop:type_name -> sfcore.plugin.v1.Stop
-	15, // 6: sfcore.plugin.v1.Module.sframe:type_name -> sfcore.plugin.v1.SFrame
-	18, // 7: sfcore.plugin.v1.RegistersReply.registers:type_name -> sfcore.plugin.v1.Register
-	23, // 8: sfcore.plugin.v1.LocateReply.locations:type_name -> sfcore.plugin.v1.Location
-	24, // 9: sfcore.plugin.v1.Location.functions:type_name -> sfcore.plugin.v1.Function
-	27, // 10: sfcore.plugin.v1.SFrameFunction.rows:type_name -> sfcore.plugin.v1.SFrameRow
-	7,  // 11: sfcore.plugin.v1.HostProcess.signal:type_name -> sfcore.plugin.v1.Signal
-	32, // 12: sfcore.plugin.v1.HostProcess.auxv:type_name -> sfcore.plugin.v1.Auxiliary
-	35, // 13: sfcore.plugin.v1.HostThreads.threads:type_name -> sfcore.plugin.v1.HostThread
-	18, // 14: sfcore.plugin.v1.HostThread.registers:type_name -> sfcore.plugin.v1.Register
-	38, // 15: sfcore.plugin.v1.HostMappings.mappings:type_name -> sfcore.plugin.v1.HostMapping
-	40, // 16: sfcore.plugin.v1.HostReadRequest.ranges:type_name -> sfcore.plugin.v1.HostRange
-	42, // 17: sfcore.plugin.v1.HostReadReply.chunks:type_name -> sfcore.plugin.v1.HostChunk
-	0,  // 18: sfcore.plugin.v1.Plugin.Open:input_type -> sfcore.plugin.v1.OpenRequest
-	2,  // 19: sfcore.plugin.v1.Plugin.Process:input_type -> sfcore.plugin.v1.ProcessRequest
-	8,  // 20: sfcore.plugin.v1.Plugin.Threads:input_type -> sfcore.plugin.v1.ThreadsRequest
-	9,  // 21: sfcore.plugin.v1.Plugin.Stacks:input_type -> sfcore.plugin.v1.StacksRequest
-	13, // 22: sfcore.plugin.v1.Plugin.Modules:input_type -> sfcore.plugin.v1.ModulesRequest
-	16, // 23: sfcore.plugin.v1.Plugin.Registers:input_type -> sfcore.plugin.v1.RegistersRequest
-	19, // 24: sfcore.plugin.v1.Plugin.ReadMemory:input_type -> sfcore.plugin.v1.ReadMemoryRequest
-	21, // 25: sfcore.plugin.v1.Plugin.Locate:input_type -> sfcore.plugin.v1.LocateRequest
-	25, // 26: sfcore.plugin.v1.Plugin.DumpSFrame:input_type -> sfcore.plugin.v1.DumpSFrameRequest
-	28, // 27: sfcore.plugin.v1.Plugin.Close:input_type -> sfcore.plugin.v1.CloseRequest
-	30, // 28: sfcore.plugin.v1.Host.Process:input_type -> sfcore.plugin.v1.HostProcessRequest
-	33, // 29: sfcore.plugin.v1.Host.Threads:input_type -> sfcore.plugin.v1.HostThreadsRequest
-	36, // 30: sfcore.plugin.v1.Host.Mappings:input_type -> sfcore.plugin.v1.HostMappingsRequest
-	39, // 31: sfcore.plugin.v1.Host.ReadMemory:input_type -> sfcore.plugin.v1.HostReadRequest
-	1,  // 32: sfcore.plugin.v1.Plugin.Open:output_type -> sfcore.plugin.v1.OpenReply
-	3,  // 33: sfcore.plugin.v1.Plugin.Process:output_type -> sfcore.plugin.v1.ProcessReply
-	10, // 34: sfcore.plugin.v1.Plugin.Threads:output_type -> sfcore.plugin.v1.Thread
-	10, // 35: sfcore.plugin.v1.Plugin.Stacks:output_type -> sfcore.plugin.v1.Thread
-	14, // 36: sfcore.plugin.v1.Plugin.Modules:output_type -> sfcore.plugin.v1.Module
-	17, // 37: sfcore.plugin.v1.Plugin.Registers:output_type -> sfcore.plugin.v1.RegistersReply
-	20, // 38: sfcore.plugin.v1.Plugin.ReadMemory:output_type -> sfcore.plugin.v1.ReadMemoryReply
-	22, // 39: sfcore.plugin.v1.Plugin.Locate:output_type -> sfcore.plugin.v1.LocateReply
-	26, // 40: sfcore.plugin.v1.Plugin.DumpSFrame:output_type -> sfcore.plugin.v1.SFrameFunction
-	29, // 41: sfcore.plugin.v1.Plugin.Close:output_type -> sfcore.plugin.v1.CloseReply
-	31, // 42: sfcore.plugin.v1.Host.Process:output_type -> sfcore.plugin.v1.HostProcess
-	34, // 43: sfcore.plugin.v1.Host.Threads:output_type -> sfcore.plugin.v1.HostThreads
-	37, // 44: sfcore.plugin.v1.Host.Mappings:output_type -> sfcore.plugin.v1.HostMappings
-	41, // 45: sfcore.plugin.v1.Host.ReadMemory:output_type -> sfcore.plugin.v1.HostReadReply
-	32, // [32:46] is the sub-list for method output_type
-	18, // [18:32] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	8,  // 1: sfcore.plugin.v1.ProcessReply.process:type_name -> sfcore.plugin.v1.Process
+	7,  // 2: sfcore.plugin.v1.Source.phases:type_name -> sfcore.plugin.v1.Phase
+	5,  // 3: sfcore.plugin.v1.Source.truncated:type_name -> sfcore.plugin.v1.Truncation
+	6,  // 4: sfcore.plugin.v1.Truncation.mappings:type_name -> sfcore.plugin.v1.Mapping
+	9,  // 5: sfcore.plugin.v1.Process.signal:type_name -> sfcore.plugin.v1.Signal
+	13, // 6: sfcore.plugin.v1.Thread.frames:type_name -> sfcore.plugin.v1.Frame
+	14, // 7: sfcore.plugin.v1.Thread.stop:type_name -> sfcore.plugin.v1.Stop
+	17, // 8: sfcore.plugin.v1.Module.sframe:type_name -> sfcore.plugin.v1.SFrame
+	20, // 9: sfcore.plugin.v1.RegistersReply.registers:type_name -> sfcore.plugin.v1.Register
+	25, // 10: sfcore.plugin.v1.LocateReply.locations:type_name -> sfcore.plugin.v1.Location
+	26, // 11: sfcore.plugin.v1.Location.functions:type_name -> sfcore.plugin.v1.Function
+	29, // 12: sfcore.plugin.v1.SFrameFunction.rows:type_name -> sfcore.plugin.v1.SFrameRow
+	9,  // 13: sfcore.plugin.v1.HostProcess.signal:type_name -> sfcore.plugin.v1.Signal
+	34, // 14: sfcore.plugin.v1.HostProcess.auxv:type_name -> sfcore.plugin.v1.Auxiliary
+	37, // 15: sfcore.plugin.v1.HostThreads.threads:type_name -> sfcore.plugin.v1.HostThread
+	20, // 16: sfcore.plugin.v1.HostThread.registers:type_name -> sfcore.plugin.v1.Register
+	40, // 17: sfcore.plugin.v1.HostMappings.mappings:type_name -> sfcore.plugin.v1.HostMapping
+	42, // 18: sfcore.plugin.v1.HostReadRequest.ranges:type_name -> sfcore.plugin.v1.HostRange
+	44, // 19: sfcore.plugin.v1.HostReadReply.chunks:type_name -> sfcore.plugin.v1.HostChunk
+	0,  // 20: sfcore.plugin.v1.Plugin.Open:input_type -> sfcore.plugin.v1.OpenRequest
+	2,  // 21: sfcore.plugin.v1.Plugin.Process:input_type -> sfcore.plugin.v1.ProcessRequest
+	10, // 22: sfcore.plugin.v1.Plugin.Threads:input_type -> sfcore.plugin.v1.ThreadsRequest
+	11, // 23: sfcore.plugin.v1.Plugin.Stacks:input_type -> sfcore.plugin.v1.StacksRequest
+	15, // 24: sfcore.plugin.v1.Plugin.Modules:input_type -> sfcore.plugin.v1.ModulesRequest
+	18, // 25: sfcore.plugin.v1.Plugin.Registers:input_type -> sfcore.plugin.v1.RegistersRequest
+	21, // 26: sfcore.plugin.v1.Plugin.ReadMemory:input_type -> sfcore.plugin.v1.ReadMemoryRequest
+	23, // 27: sfcore.plugin.v1.Plugin.Locate:input_type -> sfcore.plugin.v1.LocateRequest
+	27, // 28: sfcore.plugin.v1.Plugin.DumpSFrame:input_type -> sfcore.plugin.v1.DumpSFrameRequest
+	30, // 29: sfcore.plugin.v1.Plugin.Close:input_type -> sfcore.plugin.v1.CloseRequest
+	32, // 30: sfcore.plugin.v1.Host.Process:input_type -> sfcore.plugin.v1.HostProcessRequest
+	35, // 31: sfcore.plugin.v1.Host.Threads:input_type -> sfcore.plugin.v1.HostThreadsRequest
+	38, // 32: sfcore.plugin.v1.Host.Mappings:input_type -> sfcore.plugin.v1.HostMappingsRequest
+	41, // 33: sfcore.plugin.v1.Host.ReadMemory:input_type -> sfcore.plugin.v1.HostReadRequest
+	1,  // 34: sfcore.plugin.v1.Plugin.Open:output_type -> sfcore.plugin.v1.OpenReply
+	3,  // 35: sfcore.plugin.v1.Plugin.Process:output_type -> sfcore.plugin.v1.ProcessReply
+	12, // 36: sfcore.plugin.v1.Plugin.Threads:output_type -> sfcore.plugin.v1.Thread
+	12, // 37: sfcore.plugin.v1.Plugin.Stacks:output_type -> sfcore.plugin.v1.Thread
+	16, // 38: sfcore.plugin.v1.Plugin.Modules:output_type -> sfcore.plugin.v1.Module
+	19, // 39: sfcore.plugin.v1.Plugin.Registers:output_type -> sfcore.plugin.v1.RegistersReply
+	22, // 40: sfcore.plugin.v1.Plugin.ReadMemory:output_type -> sfcore.plugin.v1.ReadMemoryReply
+	24, // 41: sfcore.plugin.v1.Plugin.Locate:output_type -> sfcore.plugin.v1.LocateReply
+	28, // 42: sfcore.plugin.v1.Plugin.DumpSFrame:output_type -> sfcore.plugin.v1.SFrameFunction
+	31, // 43: sfcore.plugin.v1.Plugin.Close:output_type -> sfcore.plugin.v1.CloseReply
+	33, // 44: sfcore.plugin.v1.Host.Process:output_type -> sfcore.plugin.v1.HostProcess
+	36, // 45: sfcore.plugin.v1.Host.Threads:output_type -> sfcore.plugin.v1.HostThreads
+	39, // 46: sfcore.plugin.v1.Host.Mappings:output_type -> sfcore.plugin.v1.HostMappings
+	43, // 47: sfcore.plugin.v1.Host.ReadMemory:output_type -> sfcore.plugin.v1.HostReadReply
+	34, // [34:48] is the sub-list for method output_type
+	20, // [20:34] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_sfcore_proto_init() }
@@ -3479,15 +3639,15 @@ func file_sfcore_proto_init() {
 		(*OpenRequest_Pid)(nil),
 		(*OpenRequest_Host)(nil),
 	}
-	file_sfcore_proto_msgTypes[7].OneofWrappers = []any{}
-	file_sfcore_proto_msgTypes[11].OneofWrappers = []any{}
+	file_sfcore_proto_msgTypes[9].OneofWrappers = []any{}
+	file_sfcore_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sfcore_proto_rawDesc), len(file_sfcore_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   43,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
