@@ -56,6 +56,13 @@ func TestDebuginfod(t *testing.T) {
 		t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
+	// Below an empty sysroot there is no source file, so it is fetched too.
+	libc := strings.TrimSpace(run(t, dir, "gcc", "-print-file-name=libc.so.6"))
+	out := run(t, dir, sfcore, "bt", "--debuginfod", "--sysroot", t.TempDir(), "--path", libc, "--source", "0", "core")
+	if !strings.Contains(out, ">     15  \t\tabort();\n") {
+		t.Errorf("no source lines in\n%s", out)
+	}
+
 	// Both clients use one cache.
 	found, _ := filepath.Glob(filepath.Join(cache, "*", "*"))
 	if !slices.ContainsFunc(found, func(f string) bool { return filepath.Base(f) == "executable" }) {
