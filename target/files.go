@@ -8,6 +8,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/debuginfod"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/resolve"
 )
 
@@ -197,7 +198,10 @@ func openELF(name string) (*elfx.File, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := elfx.Parse(data)
+	var f *elfx.File
+	if fault := memreader.Guard(func() { f, err = elfx.Parse(data) }); fault != nil {
+		err = fault
+	}
 	if err != nil {
 		release()
 		return nil, nil, err

@@ -3,7 +3,6 @@ package target
 import (
 	"github.com/sfcore/sfcore/debuginfo"
 	"github.com/sfcore/sfcore/internal/elfx"
-	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/symbol"
 )
 
@@ -15,18 +14,16 @@ func (t *Target) Locate(pc uint64, dst []symbol.Location) []symbol.Location {
 		return dst
 	}
 	m.load()
-	o := m.symbols()
-	if o == nil {
-		return dst
-	}
 	first := len(dst)
-	if err := memreader.Guard(func() {
+	t.guard(m.Path, func() {
+		o := m.symbols()
+		if o == nil {
+			return
+		}
 		if dst = o.Lookup(pc-m.Bias, dst); m.source() != nil {
 			dst = m.addSource(pc-m.Bias, dst, first)
 		}
-	}); err != nil {
-		m.problemOnce("%s: a mapped file became shorter: %w", m.Path, err)
-	}
+	})
 	return dst
 }
 
@@ -35,7 +32,7 @@ func (t *Target) Locate(pc uint64, dst []symbol.Location) []symbol.Location {
 func (m *Module) addSource(addr uint64, dst []symbol.Location, first int) []symbol.Location {
 	places, err := m.source().Lookup(addr, nil)
 	if err != nil {
-		m.problemOnce("%s: %w", m.Path, err)
+		m.target.problemOnce("%s: %w", m.Path, err)
 	}
 	if len(places) == 0 {
 		return dst

@@ -79,7 +79,7 @@ var errNoFileBytes = errors.New("not in a file at hand")
 // Load looks for the module's file, unless that has been done.
 func (t *Target) Load(m *Module) { m.load() }
 
-func (m *Module) load() { m.once.Do(m.find) }
+func (m *Module) load() { m.once.Do(func() { m.target.guard(m.Path, m.find) }) }
 
 func (m *Module) find() {
 	m.openLazily()

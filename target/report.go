@@ -201,7 +201,8 @@ func (t *Target) reportSignal(s *core.Signal) *Signal {
 	if s == nil {
 		return nil
 	}
-	r := &Signal{Number: s.Number, Name: s.Name, Code: s.Code, CodeName: s.CodeName, Thread: s.Thread, Meaning: t.Meaning(s)}
+	r := &Signal{Number: s.Number, Name: s.Name, Code: s.Code, CodeName: s.CodeName, Thread: s.Thread}
+	t.guard(t.img.Path, func() { r.Meaning = t.Meaning(s) })
 	if s.HasAddress {
 		r.Address = known(s.Address)
 	}
@@ -340,20 +341,22 @@ func (t *Target) ReportModule(m *Module) ModuleReport { return m.report() }
 
 func (m *Module) report() ModuleReport {
 	m.load()
-	m.debugFile()
+	m.target.guard(m.Path, func() { m.debugFile() })
 	r := ModuleReport{
 		Path: m.Path, File: m.File, Debug: m.DebugFile, BuildID: m.BuildID,
 		Base: Addr(m.Lo), End: Addr(m.Hi), Bias: Addr(m.Bias), Match: string(m.Match),
 		CFI: len(m.unwind.CFI) > 0, Symbols: "none",
 	}
-	if o := m.symbols(); o != nil {
-		r.Symbols = o.Source()
-		r.Lines = m.source() != nil
-	}
-	if s := m.unwind.SFrame; s != nil {
-		r.SFrame = reportSFrame(s)
-		r.SFrame.File = m.SFrameFile
-	}
+	m.target.guard(m.Path, func() {
+		if s := m.unwind.SFrame; s != nil {
+			r.SFrame = reportSFrame(s)
+			r.SFrame.File = m.SFrameFile
+		}
+		if o := m.symbols(); o != nil {
+			r.Symbols = o.Source()
+			r.Lines = m.source() != nil
+		}
+	})
 	for _, err := range m.Problems {
 		r.Problems = append(r.Problems, err.Error())
 	}

@@ -73,7 +73,7 @@ var ErrNoThread = errors.New("no such thread")
 func New(img *core.Image, opts Options) *Target {
 	t := &Target{img: img, opts: opts}
 	t.files = newResolver(img, &t.opts)
-	t.modules = t.findModules()
+	t.guard(img.Path, func() { t.modules = t.findModules() })
 	t.places = t.layOut()
 	t.mem = &memreader.Layers{Top: img.Mem, Under: (*moduleMemory)(t)}
 	return t
@@ -112,11 +112,19 @@ func (t *Target) Close() error {
 }
 
 // problemOnce is problem for what is found again and again.
-func (m *Module) problemOnce(format string, args ...any) {
+func (t *Target) problemOnce(format string, args ...any) {
 	err := fmt.Errorf(format, args...)
-	m.target.mu.Lock()
-	defer m.target.mu.Unlock()
-	if !slices.ContainsFunc(m.target.problems, func(e error) bool { return e.Error() == err.Error() }) {
-		m.target.problems = append(m.target.problems, err)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !slices.ContainsFunc(t.problems, func(e error) bool { return e.Error() == err.Error() }) {
+		t.problems = append(t.problems, err)
+	}
+}
+
+// guard calls f, which ends early if a mapped file becomes shorter or cannot be
+// read; path tells of which module.
+func (t *Target) guard(path string, f func()) {
+	if memreader.Guard(f) != nil {
+		t.problemOnce("%s: a mapped file became shorter or cannot be read", path)
 	}
 }

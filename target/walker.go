@@ -1,8 +1,9 @@
 package target
 
 import (
-	"fmt"
+	"errors"
 	"slices"
+	"sort"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/memreader"
@@ -61,12 +62,38 @@ func (w *Walker) Walk(th *core.Thread) *Stack {
 		return s
 	}
 	w.unwinder.PACMask = th.PACMask
-	frames := w.frames[:0]
-	if err := memreader.Guard(func() { frames, s.Stop = w.unwinder.Unwind(frames, &th.Regs) }); err != nil {
-		s.Stop = unwind.Stop{Reason: unwind.UnreadableMemory, Detail: fmt.Errorf("a mapped file became shorter: %w", err)}
+	var fault error
+	if s.Frames, s.Stop, fault = w.walk(th, w.unwinder.MaxFrames); fault != nil {
+		s.Frames = w.walkBefore(th)
+		s.Stop = unwind.Stop{Reason: unwind.UnreadableMemory, Detail: errShrunk}
 	}
-	w.frames, s.Frames = frames, frames
+	w.frames = s.Frames
 	return s
+}
+
+var errShrunk = errors.New("a mapped file became shorter or cannot be read")
+
+// walk walks a stack up to a number of frames, 0 for the default.
+func (w *Walker) walk(th *core.Thread, limit int) (frames []unwind.Frame, stop unwind.Stop, fault error) {
+	old := w.unwinder.MaxFrames
+	defer func() { w.unwinder.MaxFrames = old }()
+	w.unwinder.MaxFrames = limit
+	fault = memreader.Guard(func() { frames, stop = w.unwinder.Unwind(w.frames[:0], &th.Regs) })
+	return frames, stop, fault
+}
+
+// walkBefore walks a stack to where a mapped file faults, which takes the frames
+// along that were found before: it tries how many there are.
+func (w *Walker) walkBefore(th *core.Thread) []unwind.Frame {
+	n := sort.Search(unwind.DefaultMaxFrames, func(n int) bool {
+		_, _, fault := w.walk(th, n+1)
+		return fault != nil
+	})
+	if pc, ok := th.Regs.Get(w.unwinder.Arch.PC); ok && n == 0 {
+		return append(w.frames[:0], unwind.Frame{PC: pc, Regs: th.Regs, Exact: true, Trust: unwind.Full})
+	}
+	frames, _, _ := w.walk(th, n)
+	return frames
 }
 
 // name looks up the code at a lookup pc, or remembers it: the threads of a
@@ -116,16 +143,14 @@ func (w *Walker) prepare(s *Stack) {
 // link-time ones.
 func (m *Module) prepare(addrs []uint64) {
 	m.load()
-	o := m.symbols()
-	if o == nil {
-		return
-	}
 	for i := range addrs {
 		addrs[i] -= m.Bias
 	}
-	if err := memreader.Guard(func() { o.Prepare(addrs) }); err != nil {
-		m.problem("%s: a mapped file became shorter: %w", m.Path, err)
-	}
+	m.target.guard(m.Path, func() {
+		if o := m.symbols(); o != nil {
+			o.Prepare(addrs)
+		}
+	})
 }
 
 // Report names the frames of a stack. With workings, the frames tell how their
