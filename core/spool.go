@@ -27,6 +27,9 @@ type spool struct {
 	nonzero int64    // bytes of it that are in pages not all zero
 }
 
+// errNoSpace is the error for a full disk.
+var errNoSpace = errors.New("no space left on the device; TMPDIR names another directory")
+
 // fill reads the stream r to its end and returns its bytes. If r fails after
 // the header of a core, they are what was read until then, and problem is the
 // error.
@@ -48,7 +51,9 @@ func (s *spool) fill(ctx context.Context, r io.Reader, progress func()) (data []
 				return nil, nil, nil, err
 			}
 		}
-		if err := s.write(chunk[:n]); err != nil {
+		if err := s.write(chunk[:n]); errors.Is(err, errNoSpace) && s.size > 0 {
+			problem = err // what there was room for is usable
+		} else if err != nil {
 			return nil, nil, nil, err
 		}
 		progress()
@@ -100,13 +105,20 @@ func (s *spool) write(p []byte) error {
 // where the system can do that.
 func (s *spool) spill() error {
 	f, err := os.CreateTemp(tempDir(), "sfcore-*")
-	if err != nil {
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("spooling: %w", errNoSpace)
+	} else if err != nil {
 		return fmt.Errorf("spooling: %w", err)
 	}
 	s.file, s.named = f, os.Remove(f.Name()) != nil
 	mem := s.mem
 	s.mem, s.size = nil, 0
-	return s.writeFile(mem)
+	if err := s.writeFile(mem); err != nil {
+		s.close()
+		s.file, s.mem, s.size = nil, mem, int64(len(mem))
+		return err
+	}
+	return nil
 }
 
 // tempDir returns the directory for large temporary files: $TMPDIR or else
@@ -136,7 +148,7 @@ func (s *spool) writeFile(p []byte) error {
 			run += min(len(zeroPage), len(p)-run)
 		}
 		if _, err := s.file.WriteAt(p[:run], s.size); errors.Is(err, syscall.ENOSPC) {
-			return fmt.Errorf("spooling to %s: no space left on the device; TMPDIR names another directory", s.file.Name())
+			return fmt.Errorf("spooling to %s: %w", s.file.Name(), errNoSpace)
 		} else if err != nil {
 			return fmt.Errorf("spooling: %w", err)
 		}
