@@ -38,8 +38,9 @@ const DefaultLinger = time.Minute
 // Server is the plugin. Set Open, then serve.
 type Server struct {
 	Open OpenFunc
-	// Linger is how long the plugin goes on without any connection: after its
-	// host was killed, for example. 0 stands for [DefaultLinger].
+	// Linger is how long the plugin goes on after its last connection ended: when
+	// its host was killed, for example. 0 stands for [DefaultLinger]. The first
+	// connection may take a minute or, if that is longer, as long.
 	Linger time.Duration
 
 	grpc  *grpc.Server

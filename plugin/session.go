@@ -50,8 +50,13 @@ type session struct {
 	host   *hostConn   // of a host-provided process
 }
 
+// newConnections calls stop when there has been no connection for the time of
+// linger. The first one may take longer, as a host may to start a plugin.
 func newConnections(linger time.Duration, stop func()) *connections {
-	return &connections{conns: make(map[*connection]bool), wait: linger, idle: time.AfterFunc(linger, stop)}
+	return &connections{
+		conns: make(map[*connection]bool), wait: linger,
+		idle: time.AfterFunc(max(linger, startTime), stop),
+	}
 }
 
 type connectionKey struct{}
