@@ -22,9 +22,10 @@ type Location struct {
 	// Func is the linkage name of the function (mangled) or, where there is
 	// none, its name with those of the scopes around it; "" if unknown.
 	Func string
-	// Entry is the link-time address of the function's code, 0 if unknown.
-	// Inlined functions have that of the instance.
-	Entry uint64
+	// Start is the link-time address at which the part of the function's code
+	// begins that holds the address, 0 if unknown. A function may have several
+	// parts, of which a cold one may lie before its entry.
+	Start uint64
 	// File is the source file, by the compiler's directory if it is not
 	// absolute; "" if unknown. In all Locations but the first it is the file
 	// of the call that was inlined.
@@ -88,7 +89,7 @@ func (d *Data) Lookup(addr uint64, dst []Location) ([]Location, error) {
 	scopes := code.scopesAt(addr)
 	for i := len(scopes) - 1; i >= 0; i-- {
 		e := &scopes[i]
-		l := Location{Func: code.funcName(e), Entry: code.entryPC(e), File: line.file, Line: line.line, Column: line.column}
+		l := Location{Func: code.funcName(e), Start: e.partAt(addr), File: line.file, Line: line.line, Column: line.column}
 		if l.Inlined = i > 0; l.Inlined {
 			line = code.callSite(e)
 		}

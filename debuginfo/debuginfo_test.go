@@ -286,3 +286,27 @@ func BenchmarkLookup(b *testing.B) {
 		}
 	})
 }
+
+func TestStart(t *testing.T) {
+	f, err := elfx.Parse(readProgram(t, "lines-dwarf5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := New(f, Options{})
+	starts := map[uint64]bool{}
+	for addr := uint64(0x600); addr < 0x900; addr++ {
+		locs, _ := d.Lookup(addr, nil)
+		if len(locs) == 0 || locs[len(locs)-1].Func != "work" {
+			continue
+		}
+		start := locs[len(locs)-1].Start
+		if start > addr || start == 0 {
+			t.Errorf("%#x: got a start of %#x", addr, start)
+		}
+		starts[start] = true
+	}
+	// The call of abort is in a part of its own.
+	if len(starts) != 2 {
+		t.Errorf("got parts at %#v, want 2", starts)
+	}
+}

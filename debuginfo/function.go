@@ -114,10 +114,13 @@ func (e *entry) inlinedAt(addr uint64, found []entry) []entry {
 	return found
 }
 
-// entryPC returns the lowest address of a function's first range.
-func (u *unit) entryPC(e *entry) uint64 {
-	for lo := range e.ranges() {
-		return lo
+// partAt returns where the part of a function's code begins that holds an
+// address.
+func (e *entry) partAt(addr uint64) uint64 {
+	for lo, hi := range e.ranges() {
+		if addr >= lo && addr < hi {
+			return lo
+		}
 	}
 	return 0
 }

@@ -42,12 +42,12 @@ func (m *Module) addSource(addr uint64, dst []symbol.Location, first int) []symb
 	place := &places[len(places)-1]
 	function.File, function.Line, function.Column = place.File, place.Line, place.Column
 	switch {
-	case len(named) > 0 && (named[0].From != symbol.FromDynsym || place.Func == "" || addr-named[0].Offset == place.Entry):
+	case len(named) > 0 && (named[0].From != symbol.FromDynsym || place.Func == "" || addr-named[0].Offset == place.Start):
 		// The table's name is that of the instance (foo.constprop.0). But a
 		// dynamic table does not have all functions.
 		function.Func, function.Offset, function.From = named[0].Func, named[0].Offset, named[0].From
 	case place.Func != "":
-		function.Func, function.Offset = place.Func, addr-place.Entry
+		function.Func, function.Offset = place.Func, addr-place.Start
 	}
 	dst = dst[:first]
 	for i := range places[:len(places)-1] {
