@@ -170,7 +170,7 @@ func (v *visit) copySpans(spans []span, deadline time.Time) {
 	list := v.copies(spans)
 	done := v.copyUntil(list, deadline)
 	for i, s := range spans {
-		c := copied{span: s, err: errLate}
+		c := copied{span: s, err: &memreader.FaultError{Addr: s.lo, Why: memreader.OutOfTime}}
 		if i < done {
 			c.data, c.err = list[i].Data[:list[i].N], list[i].Err
 		}

@@ -33,6 +33,7 @@ const (
 	Gone                  // the process or the file is no longer there
 	NotCopied             // memory of a live process that was not copied while it stood still
 	OverBudget            // of a stack, beyond what was to be copied of each
+	OutOfTime             // of a stack that was not copied before the process had to be let go
 )
 
 func (w Why) String() string {
@@ -51,6 +52,8 @@ func (w Why) String() string {
 		return "not copied from the live process"
 	case OverBudget:
 		return "beyond the part of the stack that was copied"
+	case OutOfTime:
+		return "not copied before the live process had to be let go"
 	}
 	return fmt.Sprintf("reason %d", uint8(w))
 }
