@@ -28,9 +28,26 @@ func liveScale() int {
 	return 1
 }
 
+// liveBin is a directory with sfcore and the programs of testdata/live, for
+// systems that have no compilers [bench/live/vm].
+var liveBin = os.Getenv("SFCORE_LIVE_BIN")
+
+// liveThreads is how many threads TestLiveDepths has: 1000, or
+// SFCORE_LIVE_THREADS. An emulator does not copy so many in the time for which
+// a process may be held.
+func liveThreads() int {
+	if n, err := strconv.Atoi(os.Getenv("SFCORE_LIVE_THREADS")); err == nil && n > 0 {
+		return n
+	}
+	return 1000
+}
+
 // buildSfcore builds the command.
 func buildSfcore(t *testing.T) string {
 	t.Helper()
+	if liveBin != "" {
+		return filepath.Join(liveBin, "sfcore")
+	}
 	bin := filepath.Join(t.TempDir(), "sfcore")
 	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/sfcore").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -46,15 +63,25 @@ type live struct {
 	pid string
 }
 
-func startLive(t *testing.T, name string, args ...string) *live {
+// buildLive builds a program of testdata/live.
+func buildLive(t *testing.T, name string) string {
 	t.Helper()
+	if liveBin != "" {
+		return filepath.Join(liveBin, name)
+	}
 	bin := filepath.Join(t.TempDir(), name)
 	out, err := exec.Command("gcc", "-O1", "-g", "-fno-optimize-sibling-calls", "-pthread", "-o", bin, "testdata/live/"+name+".c").CombinedOutput()
 	if err != nil {
 		t.Fatalf("gcc is needed: %v\n%s", err, out)
 	}
-	l := &live{cmd: exec.Command(bin, args...)}
+	return bin
+}
+
+func startLive(t *testing.T, name string, args ...string) *live {
+	t.Helper()
+	l := &live{cmd: exec.Command(buildLive(t, name), args...)}
 	l.cmd.Stderr = os.Stderr
+	var err error
 	if l.in, err = l.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
@@ -140,9 +167,10 @@ func bt(t *testing.T, sfcore string, l *live, args ...string) []liveReport {
 // Every thread's stack is right: thread "d<n>" is in n calls of descend.
 func TestLiveDepths(t *testing.T) {
 	sfcore := buildSfcore(t)
-	l := startLive(t, "depths", "1000")
+	threads := liveThreads()
+	l := startLive(t, "depths", strconv.Itoa(threads))
 	for _, r := range bt(t, sfcore, l, "--count", "3", "--interval", "1ms") {
-		if r.Source.Kind != "live" || strconv.Itoa(r.Source.PID) != l.pid || r.Source.StoppedFor <= 0 || len(r.Threads) != 1001 {
+		if r.Source.Kind != "live" || strconv.Itoa(r.Source.PID) != l.pid || r.Source.StoppedFor <= 0 || len(r.Threads) != threads+1 {
 			t.Fatalf("got source %+v and %d threads", r.Source, len(r.Threads))
 		}
 		for i, th := range r.Threads {
