@@ -143,10 +143,12 @@ func (m *Module) compareShape(f *elfx.File) error {
 		if !slices.Equal(f.Progs, m.memory.Progs) {
 			return errors.New("its program headers differ from those in memory")
 		}
-		// A page that is not writable is as it was in the file. It may hold a
+		// A page that is not writable is as it was in the file, but for the ELF
+		// header, in which strip moves the section headers. It may hold a
 		// build-id that no program header leads to, as Go programs have it.
-		head := m.memory.Data[:min(len(m.memory.Data), minPage)]
-		if first := f.Prog(elfx.ProgLoad); first != nil && first.Flags&elfx.ProgWrite == 0 && !bytes.HasPrefix(f.Data, head) {
+		inMemory := m.memory.Bytes(elfHeaderSize, minPage-elfHeaderSize)
+		inFile := f.Bytes(elfHeaderSize, uint64(len(inMemory)))
+		if first := f.Prog(elfx.ProgLoad); first != nil && first.Flags&elfx.ProgWrite == 0 && !bytes.Equal(inFile, inMemory) {
 			return errors.New("its first page differs from the one in memory")
 		}
 	case m.entryAt != 0:
