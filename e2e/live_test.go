@@ -253,7 +253,9 @@ func TestLiveChurn(t *testing.T) {
 				// The C library describes neither the first instructions of a
 				// thread nor the clone that makes it: those stacks are one frame.
 				undescribed := len(th.Frames) <= 1 && th.Stop.Reason == "no-unwind-info"
-				if n > 3 || n > 0 && !leaf || leaf && r.calls(i, "maker") > 0 || th.Stop.Reason != "outermost" && !undescribed {
+				// A machine may be too slow to copy all stacks in a second.
+				late := time.Duration(r.Source.StoppedFor) > time.Second && strings.Contains(th.Stop.Detail, "had to be let go")
+				if n > 3 || n > 0 && !leaf && !late || leaf && r.calls(i, "maker") > 0 || th.Stop.Reason != "outermost" && !undescribed && !late {
 					t.Errorf("snapshot %d: thread %d: got %+v", seen, th.TID, th)
 				}
 				if n == 3 {
@@ -307,16 +309,31 @@ func TestLiveOdd(t *testing.T) {
 func TestLiveEnds(t *testing.T) {
 	sfcore := buildSfcore(t)
 	l := startLive(t, "depths", "3")
-	go func() {
-		time.Sleep(300 * time.Millisecond)
-		_ = l.cmd.Process.Kill()
-		_, _ = l.cmd.Process.Wait()
-	}()
 	cmd := exec.Command(sfcore, "bt", "-p", l.pid, "--interval", "20ms", "--format", "jsonl")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	out, _ := cmd.Output()
-	if code := cmd.ProcessState.ExitCode(); code > 1 || !strings.Contains(stderr.String(), "ended after") || bytes.Count(out, []byte(`"source"`)) < 2 {
-		t.Errorf("got status %d, %q and %d snapshots", code, stderr.String(), bytes.Count(out, []byte(`"source"`)))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	snapshots := 0
+	for lines := bufio.NewReader(out); ; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			break
+		}
+		if strings.Contains(line, `"source"`) {
+			if snapshots++; snapshots == 2 {
+				_ = l.cmd.Process.Kill()
+				_, _ = l.cmd.Process.Wait()
+			}
+		}
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code > 1 || !strings.Contains(stderr.String(), "ended after") || snapshots < 2 {
+		t.Errorf("got status %d, %q and %d snapshots", code, stderr.String(), snapshots)
 	}
 }
