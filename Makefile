@@ -29,7 +29,7 @@ race: ## run all tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race ./...
 
 lint: ## run gofmt and golangci-lint (staticcheck included)
-	@test -z "$$(gofmt -l $$(git ls-files '*.go') | tee /dev/stderr)"
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	$(TOOL) golangci-lint run ./...
 
 fmt: ## format the code as lint wants it

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command peers makes core files of known shapes with real programs, has
 // sfcore, gdb and eu-stack print all stacks of each in turn, and writes a table
 // of the times and of the memory they took.
@@ -37,7 +39,7 @@ func run(small bool, runs int, record, only string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	sfcore := filepath.Join(dir, "sfcore")
 	if err := command(".", "go", "build", "-trimpath", "-o", sfcore, "./cmd/sfcore"); err != nil {
 		return err

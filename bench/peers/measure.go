@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -84,7 +86,7 @@ func measure(words []string, frame []byte, runs int) (m measurement, err error) 
 			_, err = text.ReadFrom(file)
 		}
 		file.Close()
-		os.Remove(file.Name())
+		_ = os.Remove(file.Name())
 		if err != nil {
 			return m, err
 		}

@@ -45,8 +45,8 @@ func findPlugin() (string, error) {
 		name += ".exe"
 	}
 	if self, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(self); err == nil {
-			self = real
+		if resolved, err := filepath.EvalSymlinks(self); err == nil {
+			self = resolved
 		}
 		if beside := filepath.Join(filepath.Dir(self), name); isProgram(beside) {
 			return beside, nil
