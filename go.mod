@@ -3,11 +3,15 @@ module github.com/sfcore/sfcore
 go 1.26.0
 
 require (
+	github.com/elastic/go-seccomp-bpf v1.6.0
 	github.com/klauspost/compress v1.20.3
+	github.com/landlock-lsm/go-landlock v0.11.0
 	github.com/pierrec/lz4/v4 v4.1.33
 	github.com/therootcompany/xz v1.0.1
 	golang.org/x/sys v0.49.0
 )
+
+require kernel.org/pub/linux/libs/security/libcap/psx v1.2.77 // indirect
 
 require (
 	github.com/cyphar/filepath-securejoin v0.7.0 // indirect

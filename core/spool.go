@@ -104,7 +104,7 @@ func (s *spool) write(p []byte) error {
 // spill moves what is in memory to a temporary file, which has no name any more
 // where the system can do that.
 func (s *spool) spill() error {
-	f, err := os.CreateTemp(tempDir(), "sfcore-*")
+	f, err := os.CreateTemp(SpoolDir(), "sfcore-*")
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("spooling: %w", errNoSpace)
 	} else if err != nil {
@@ -121,9 +121,10 @@ func (s *spool) spill() error {
 	return nil
 }
 
-// tempDir returns the directory for large temporary files: $TMPDIR or else
-// /var/tmp, which unlike /tmp is on a disk.
-func tempDir() string {
+// SpoolDir returns the directory for large temporary files, in which [Open] keeps
+// a core that is compressed or read from a pipe: $TMPDIR or else /var/tmp, which
+// unlike /tmp is on a disk.
+func SpoolDir() string {
 	if os.Getenv("TMPDIR") == "" {
 		if st, err := os.Stat("/var/tmp"); err == nil && st.IsDir() {
 			return "/var/tmp"

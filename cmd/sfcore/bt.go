@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -40,8 +41,13 @@ Each line has the frame's number, its pc, how it was found, and its name:
   frame-pointer  the frame-pointer convention
   signal, entry  the context saved for a signal; a call to a bad address
 
-A ~ marks frames found by a convention whose every check passed, a ? those that
-may not exist, and all above them. The last line of a stack says why it ends.
+A ~ marks frames found by a convention whose every check passed, or behind a call
+to another function; a ? marks those that may not exist. Neither goes away above.
+The last line of a stack says why it ends.
+
+With --sandbox the core and all files are read without the right to change files,
+run programs, use the network or look at other processes, which suits a crash
+handler. A core that is compressed may be kept in a temporary file.
 
 With -p the process is stopped, its registers and stacks are copied, and it goes
 on; everything else is done before and after. The last line says how long it
@@ -60,6 +66,7 @@ stood still. It goes on even if sfcore is killed meanwhile.`,
 	f := cmd.Flags()
 	f.StringVar(&c.format, "format", "text", "text, json (one document) or jsonl (one line per thread)")
 	f.StringVar(&c.color, "color", "auto", "auto, always or never")
+	f.BoolVar(&c.sandbox, "sandbox", false, "give up the rights to change files, run programs and use the network (Linux)")
 	f.IntSliceVar(&c.threads, "thread", nil, "print only thread `TID` (repeatable)")
 	f.IntVar(&c.source, "source", -1, "print the source line of every frame, and `N` lines around it")
 	f.Lookup("source").DefValue = "" // none
@@ -79,6 +86,9 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	if c.live.pid != 0 {
+		if c.sandbox {
+			return errors.New("--sandbox: a live process cannot be stopped from there")
+		}
 		return c.runLive(cmd, paint)
 	}
 	t, err := c.open(cmd.Context(), args)

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/debuginfod"
@@ -25,6 +27,9 @@ type openFlags struct {
 	sidecar []string
 	methods string
 	frames  int
+	time    time.Duration
+	size    int64
+	sandbox bool
 }
 
 func (o *openFlags) register(cmd *cobra.Command) {
@@ -37,6 +42,8 @@ func (o *openFlags) register(cmd *cobra.Command) {
 	f.BoolVar(&o.fetch, "debuginfod", false, "fetch what is missing from the servers in DEBUGINFOD_URLS, which learn the build-ids")
 	f.StringVar(&o.methods, "unwind", "sframe,cfi,fp", "try these methods, in this order")
 	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "stop a stack after `N` frames")
+	f.DurationVar(&o.time, "max-time", 0, "stop a stack after `DURATION`, as in 500ms (default no limit)")
+	f.Int64Var(&o.size, "max-size", core.DefaultMaxDecompressed, "refuse a core of more than `BYTES` when decompressed")
 	for _, dir := range []string{"sysroot", "path", "debug-dir", "sframe-dir"} {
 		_ = cmd.MarkFlagDirname(dir)
 	}
@@ -51,11 +58,26 @@ func (o *openFlags) open(ctx context.Context, args []string) (*target.Target, er
 	if len(args) > 1 {
 		opts.Exe = args[1]
 	}
+	var box *sandbox
+	if o.sandbox {
+		if o.fetch {
+			return nil, errors.New("--sandbox: --debuginfod needs the network")
+		}
+		opts.CacheDir = "" // which would be written to
+		if box, err = enterSandbox(core.SpoolDir()); err != nil {
+			return nil, err
+		}
+	}
 	progress := newProgress()
-	img, err := core.Open(ctx, args[0], core.Options{Progress: progress.update})
+	img, err := core.Open(ctx, args[0], core.Options{Progress: progress.update, MaxDecompressed: o.size})
 	progress.clear()
 	if err != nil {
 		return nil, err
+	}
+	if box != nil {
+		if err := box.readOnly(); err != nil {
+			return nil, errors.Join(err, img.Close())
+		}
 	}
 	return target.New(img, opts), nil
 }
@@ -75,7 +97,7 @@ func (o *openFlags) options(ctx context.Context) (target.Options, error) {
 	}
 	return target.Options{
 		Debuginfod: client, SourceMap: o.sources,
-		Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, CacheDir: cacheDir(), Steppers: steppers, MaxFrames: o.frames,
+		Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, CacheDir: cacheDir(), Steppers: steppers, MaxFrames: o.frames, MaxTime: o.time,
 	}, nil
 }
 
