@@ -26,28 +26,39 @@ const (
 	callSize = 8
 )
 
-// checkCFA checks that the stack grows. SP in the caller is at or above the
-// CFA, so the frame lies between f's SP and its CFA. Only where no call was
-// made from f may it be empty.
-func (u *Unwinder) checkCFA(cfa uint64, m Method, f *Frame) bool {
+// checkCFA checks that the stack grows: that sp, the caller's SP, is above f's.
+// Only where no call was made from f may the frame be empty.
+func (u *Unwinder) checkCFA(cfa, sp uint64, m Method, f *Frame) bool {
 	if m == Signal {
 		return true // the interrupted code may have been on another stack
 	}
 	low := u.low
-	if sp, ok := f.Regs.Get(u.Arch.SP); ok {
-		low = max(low, sp-uint64(u.Arch.SPFromCFA))
+	if here, ok := f.Regs.Get(u.Arch.SP); ok {
+		low = max(low, here)
 	}
 	switch {
 	case cfa%8 != 0:
 		u.miss(miss{method: m, kind: missAlign, addr: cfa})
-	case cfa < low, cfa == low && !f.Exact:
-		u.miss(miss{method: m, kind: missGrowth, addr: cfa, low: low})
-	case m == FramePointer && cfa-low > maxGuessedFrame:
-		u.miss(miss{method: m, kind: missFar, addr: cfa, low: low})
+	case sp < low, sp == low && !f.Exact:
+		u.miss(miss{method: m, kind: missGrowth, addr: cfa, low: low + cfa - sp})
+	case m == FramePointer && sp-low > maxGuessedFrame:
+		u.miss(miss{method: m, kind: missFar, addr: cfa, low: low + cfa - sp})
 	default:
 		return true
 	}
 	return false
+}
+
+// callerSP returns SP in the caller as the ABI has it, or as the row has it if
+// that is in terms of the CFA: code that is not the ABI's may count the CFA
+// from elsewhere, like Go's on s390x.
+func (u *Unwinder) callerSP(row *arch.Row, cfa uint64) uint64 {
+	for i := range row.Extra {
+		if e := &row.Extra[i]; e.Reg == u.Arch.SP && e.Rule.Base == arch.CFA && !e.Rule.Deref {
+			return cfa + uint64(e.Rule.Off)
+		}
+	}
+	return cfa + uint64(u.Arch.SPFromCFA)
 }
 
 // raVerdict is what checkRA thinks of a return address.

@@ -40,7 +40,7 @@ type Unwinder struct {
 	sites  [maxSites]site
 	cursor Cursor
 	row    arch.Row
-	low    uint64 // no further CFA may be below this
+	low    uint64 // no further SP may be below this
 	below  Trust  // of the frame below the one whose caller is sought
 	misses [maxMisses]miss
 	missed int
@@ -212,7 +212,11 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 		return Stop{Reason: Outermost}, true
 	}
 	cfa, ok := u.eval(row.CFA, &f.Regs, 0, m)
-	if !ok || !u.checkCFA(cfa, m, f) {
+	if !ok {
+		return Stop{}, false
+	}
+	sp := u.callerSP(row, cfa)
+	if !u.checkCFA(cfa, sp, m, f) {
 		return Stop{}, false
 	}
 	ra, ok := u.eval(row.RA, &f.Regs, cfa, m)
@@ -258,7 +262,7 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 		caller.Module, caller.executable = at.module, true
 	}
 	f.Signal = f.Signal || row.Signal
-	u.low = cfa
+	u.low = sp
 	if row.Signal {
 		u.low = 0 // the interrupted code may have been on another stack
 	}
