@@ -1,6 +1,7 @@
 package memreader_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/sfcore/sfcore/internal/testkit"
@@ -150,4 +151,24 @@ func TestReadFull(t *testing.T) {
 	}
 	checkFault(t, err, 0x1002, memreader.NotDumped, true)
 	mem.CheckFaults(t)
+}
+
+// Memory is read in full across the sizes in which it is asked for, and a size
+// that is not there is not allocated.
+func TestReadFullLarge(t *testing.T) {
+	want := make([]byte, 300<<10)
+	for i := range want {
+		want[i] = byte(i >> 8)
+	}
+	mem := memreader.NewSpace([]memreader.Segment{{Addr: 0x1000, Size: uint64(len(want)), Data: want}})
+	for _, size := range []int{0, 1, 64 << 10, 64<<10 + 1, 200_000, len(want)} {
+		got, err := memreader.ReadFull(mem, 0x1000, size)
+		if err != nil || !bytes.Equal(got, want[:size]) {
+			t.Errorf("%d bytes: got %d, %v", size, len(got), err)
+		}
+	}
+	got, err := memreader.ReadFull(mem, 0x1000, 1<<30)
+	if err == nil || !bytes.Equal(got, want) || cap(got) > 1<<20 {
+		t.Errorf("got %d bytes in %d, %v; want those that are there, and an error", len(got), cap(got), err)
+	}
 }

@@ -68,11 +68,20 @@ func (e *FaultError) Error() string {
 	return fmt.Sprintf("memory at %#x: %v", e.Addr, e.Why)
 }
 
+// firstRead is what ReadFull allocates before it knows how much is readable, in
+// bytes.
+const firstRead = 64 << 10
+
 // ReadFull reads up to size bytes at addr into new memory, for as long as they
 // are readable: a short result comes with the error of its end. The caller
-// bounds size.
+// bounds size; what is allocated is in proportion to what is readable.
 func ReadFull(r Reader, addr uint64, size int) ([]byte, error) {
-	p := make([]byte, size)
-	n, err := r.ReadMem(p, addr)
-	return p[:n], err
+	p := make([]byte, min(size, firstRead))
+	for n := 0; ; {
+		k, err := r.ReadMem(p[n:], addr+uint64(n))
+		if n += k; n < len(p) || n == size {
+			return p[:n], err
+		}
+		p = append(p, make([]byte, min(size-n, n))...)
+	}
 }
