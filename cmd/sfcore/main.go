@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
@@ -40,6 +41,15 @@ func run(ctx context.Context, root *cobra.Command) int {
 	return exitFailed
 }
 
+// version returns the version that the binary was built from, as the go command
+// recorded it.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version + " (" + info.GoVersion + ")"
+	}
+	return "unknown"
+}
+
 // incompleteError makes a command exit with exitIncomplete. What is incomplete
 // has been said.
 type incompleteError struct{}
@@ -61,6 +71,7 @@ which method found it and how far it may be trusted.
 
 Exit status: 0 if every stack is complete, 1 if something is incomplete (and
 said), 2 if nothing could be done.`,
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
