@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/expr"
 	"github.com/sfcore/sfcore/internal/testkit"
 )
 
@@ -202,7 +203,7 @@ func TestDebugFrameBias(t *testing.T) {
 	b := newBuilder(arch.AArch64)
 	b.debug = true
 	b.cie("cie", cieText{version: 3, initial: initialSP})
-	b.fde("fde", "cie", testText, testSize, []byte{byte(cfaDefCFAExpression), 9, opAddr, 0, 0, 0, 0, 0, 0, 0, 0})
+	b.fde("fde", "cie", testText, testSize, []byte{byte(cfaDefCFAExpression), 9, expr.OpAddr, 0, 0, 0, 0, 0, 0, 0, 0})
 	s, err := ParseDebugFrame(arch.AArch64, b.Done(), bias)
 	if err != nil {
 		t.Fatal(err)
@@ -372,8 +373,8 @@ func TestRows(t *testing.T) {
 	program := code(arch.AArch64, func(b *testkit.Bytes) {
 		b.D8(byte(cfaDefCFAOffset), 8)
 		b.D8(byte(cfaAdvanceLoc|2), byte(cfaDefCFAOffset), 16)
-		b.D8(byte(cfaAdvanceLoc), byte(cfaExpression), 19, 1, opNop) // a row of no bytes ends here
-		b.D8(byte(cfaAdvanceLoc|2), byte(cfaDefCFAExpression), 1, opLit0)
+		b.D8(byte(cfaAdvanceLoc), byte(cfaExpression), 19, 1, expr.OpNop) // a row of no bytes ends here
+		b.D8(byte(cfaAdvanceLoc|2), byte(cfaDefCFAExpression), 1, expr.OpLit0)
 		b.D8(byte(cfaAdvanceLoc1), 0xff, byte(cfaDefCFA), 1, 1) // past the end
 	})
 	s := oneFDE(t, arch.AArch64, cieText{initial: initialSP}, program)

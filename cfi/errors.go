@@ -13,13 +13,3 @@ type FormatError struct {
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s: %s at offset %#x: %s", e.Section, e.Field, e.Off, e.Msg)
 }
-
-// RegisterError is a rule or an expression that needs a register whose value
-// is unknown in this frame, or that sfcore does not track.
-type RegisterError struct {
-	Reg uint64 // DWARF number
-}
-
-func (e *RegisterError) Error() string {
-	return fmt.Sprintf("the value of register %d is unknown", e.Reg)
-}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/expr"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
 )
@@ -168,7 +169,7 @@ func FuzzTable(f *testing.F) {
 func FuzzProgram(f *testing.F) {
 	f.Add(uint8(0), []byte{byte(cfaDefCFA), 7, 8, byte(cfaOffset | 16), 1}, []byte{byte(cfaAdvanceLoc | 1), byte(cfaDefCFAOffset), 16})
 	f.Add(uint8(1), initialSP, []byte{byte(cfaNegateRAState), byte(cfaAdvanceLoc | 3), byte(cfaRememberState), byte(cfaOffset | 30), 2, byte(cfaAdvanceLoc1), 9, byte(cfaRestoreState)})
-	f.Add(uint8(2), initialSP, []byte{byte(cfaExpression), 19, 2, opPlusUconst, 8, byte(cfaAdvanceLoc2), 0, 1, byte(cfaRestore | 19)})
+	f.Add(uint8(2), initialSP, []byte{byte(cfaExpression), 19, 2, expr.OpPlusUconst, 8, byte(cfaAdvanceLoc2), 0, 1, byte(cfaRestore | 19)})
 	f.Add(uint8(3), []byte{byte(cfaDefCFA), 15, 0xa0, 1}, []byte{byte(cfaRegister), 14, 16, byte(cfaValOffsetSF), 15, 0x7c})
 	f.Fuzz(func(t *testing.T, archIndex uint8, initial, program []byte) {
 		a := fuzzArchs[archIndex%uint8(len(fuzzArchs))]
@@ -203,16 +204,16 @@ func FuzzProgram(f *testing.F) {
 // FuzzExpression evaluates any bytes as the CFA, as a register's address, and
 // as a value. It must end, and depend on nothing but its input.
 func FuzzExpression(f *testing.F) {
-	f.Add(uint8(0), []byte{opBreg0 + 7, 8, opBreg0 + 16, 0, opLit0 + 15, opAnd, opLit0 + 11, opGe, opLit0 + 3, opShl, opPlus})
-	f.Add(uint8(1), []byte{opLit0 + 5, opLit0 + 1, opMinus, opDup, opBra, 0xfa, 0xff})
-	f.Add(uint8(2), []byte{opConst4u, 0, 1, 0, 0, opDup, opDeref, opSwap, opDerefSize, 4, opRot, opPick, 1, opDiv})
-	f.Fuzz(func(t *testing.T, archIndex uint8, expr []byte) {
+	f.Add(uint8(0), []byte{expr.OpBreg0 + 7, 8, expr.OpBreg0 + 16, 0, expr.OpLit0 + 15, expr.OpAnd, expr.OpLit0 + 11, expr.OpGe, expr.OpLit0 + 3, expr.OpShl, expr.OpPlus})
+	f.Add(uint8(1), []byte{expr.OpLit0 + 5, expr.OpLit0 + 1, expr.OpMinus, expr.OpDup, expr.OpBra, 0xfa, 0xff})
+	f.Add(uint8(2), []byte{expr.OpConst4u, 0, 1, 0, 0, expr.OpDup, expr.OpDeref, expr.OpSwap, expr.OpDerefSize, 4, expr.OpRot, expr.OpPick, 1, expr.OpDiv})
+	f.Fuzz(func(t *testing.T, archIndex uint8, text []byte) {
 		a := fuzzArchs[archIndex%uint8(len(fuzzArchs))]
 		sp := uint64(a.SP)
 		s := oneFDE(t, a, cieText{version: 3, ra: uint64(a.RA())}, code(a, func(b *testkit.Bytes) {
-			b.D8(byte(cfaDefCFAExpression)).ULEB(uint64(len(expr))).Raw(expr)
-			b.D8(byte(cfaExpression)).ULEB(uint64(a.RA()), uint64(len(expr))).Raw(expr)
-			b.D8(byte(cfaValExpression)).ULEB(sp, uint64(len(expr))).Raw(expr)
+			b.D8(byte(cfaDefCFAExpression)).ULEB(uint64(len(text))).Raw(text)
+			b.D8(byte(cfaExpression)).ULEB(uint64(a.RA()), uint64(len(text))).Raw(text)
+			b.D8(byte(cfaValExpression)).ULEB(sp, uint64(len(text))).Raw(text)
 		}))
 		regs := numbered()
 		regs.Set(a.SP, testStack)
@@ -224,10 +225,10 @@ func FuzzExpression(f *testing.F) {
 		if found && (row.CFA.Base != arch.Absolute || row.RA.Base != arch.Absolute || !row.RA.Deref) {
 			t.Fatalf("got %s", row.Format(a))
 		}
-		text := row.Format(a)
+		shown := row.Format(a)
 		found2, err2 := m.Find(s, testText, regs, mem, &again)
-		if found2 != found || (err == nil) != (err2 == nil) || again.Format(a) != text && found {
-			t.Fatalf("got %s, %v and then %s, %v", text, err, again.Format(a), err2)
+		if found2 != found || (err == nil) != (err2 == nil) || again.Format(a) != shown && found {
+			t.Fatalf("got %s, %v and then %s, %v", shown, err, again.Format(a), err2)
 		}
 	})
 }

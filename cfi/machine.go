@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/expr"
 	"github.com/sfcore/sfcore/memreader"
 )
 
@@ -16,7 +17,8 @@ type Machine struct {
 	initial *state // by the CIE; nil while that is being run
 	depth   int    // of saved
 	saved   [maxRemember]state
-	stack   [maxExprStack]uint64
+	expr    expr.Machine
+	context expr.Context // of the expression being evaluated
 	extra   [arch.NumRegs]arch.RegRule
 	exprs   []Expr
 	cies    [cieSlots]cachedCIE

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/expr"
 	"github.com/sfcore/sfcore/internal/testkit"
 )
 
@@ -38,9 +39,9 @@ func TestInstructions(t *testing.T) {
 		{name: "same_value", program: op(cfaSameValue, 20), want: "cfa=sp ra=x30 fp=x29 x20=x20"},
 		{name: "undefined return address", program: op(cfaUndefined, lr), want: "cfa=sp ra=u fp=x29"},
 		{name: "undefined register", program: op(cfaUndefined, 19, uint8(cfaUndefined), fp), want: "cfa=sp ra=x30 fp=u x19=u"},
-		{name: "expression", program: op(cfaExpression, 19, 2, opPlusUconst, 8), want: "cfa=sp ra=x30 fp=x29 x19=*(0x70000000001f0008)"},
-		{name: "val_expression", program: op(cfaValExpression, 19, 2, opPlusUconst, 8), want: "cfa=sp ra=x30 fp=x29 x19=0x70000000001f0008"},
-		{name: "def_cfa_expression", program: op(cfaDefCFAExpression, 2, opBreg0+1, 4), want: "cfa=0x7000000000010004 ra=x30 fp=x29"},
+		{name: "expression", program: op(cfaExpression, 19, 2, expr.OpPlusUconst, 8), want: "cfa=sp ra=x30 fp=x29 x19=*(0x70000000001f0008)"},
+		{name: "val_expression", program: op(cfaValExpression, 19, 2, expr.OpPlusUconst, 8), want: "cfa=sp ra=x30 fp=x29 x19=0x70000000001f0008"},
+		{name: "def_cfa_expression", program: op(cfaDefCFAExpression, 2, expr.OpBreg0+1, 4), want: "cfa=0x7000000000010004 ra=x30 fp=x29"},
 		{name: "GNU_args_size", program: op(cfaGNUArgsSize, 0x90, 1), want: "cfa=sp ra=x30 fp=x29"},
 		{name: "registers that are not tracked", program: op(cfaOffset|40, 1, uint8(cfaRegister), 72, 73, uint8(cfaSameValue), 32, uint8(cfaUndefined), 0xff, 0xff, 3), want: "cfa=sp ra=x30 fp=x29"},
 		{name: "rule in a register that is not tracked", program: op(cfaRegister, 19, 72), want: "cfa=sp ra=x30 fp=x29 x19=u"},
@@ -129,7 +130,7 @@ func TestReturnAddress(t *testing.T) {
 		{"s390x saved", arch.S390X, 14, s390x(byte(cfaOffset|14), 6), "cfa=r15+160 ra=*(c-48) fp=r11"},
 		{"s390x in a floating-point register", arch.S390X, 14, s390x(byte(cfaRegister), 14, 16), "cfa=r15+160 ra=f0 fp=r11"},
 		{"s390x PSW address", arch.S390X, 65, s390x(byte(cfaOffset|14), 6, byte(cfaOffsetExtended), 65, 9), "cfa=r15+160 ra=*(c-72) fp=r11 r14=*(c-48)"},
-		{"s390x PSW address computed", arch.S390X, 65, s390x(byte(cfaExpression), 65, 2, opPlusUconst, 8), "cfa=r15+160 ra=*(0x70000000000f00a8) fp=r11"},
+		{"s390x PSW address computed", arch.S390X, 65, s390x(byte(cfaExpression), 65, 2, expr.OpPlusUconst, 8), "cfa=r15+160 ra=*(0x70000000000f00a8) fp=r11"},
 		{"aarch64 pc", arch.AArch64, 32, []byte{byte(cfaDefCFA), 31, 0, byte(cfaOffsetExtended), 32, 4}, "cfa=sp ra=*(c-32) fp=x29"},
 		{"aarch64 pc undefined", arch.AArch64, 32, []byte{byte(cfaDefCFA), 31, 0, byte(cfaUndefined), 32}, "cfa=sp ra=u fp=x29"},
 	}
@@ -200,9 +201,9 @@ func TestDamagedPrograms(t *testing.T) {
 		{"unknown after a gap", nil, []byte{0x17}, "DW_CFA opcode 0x17"},
 		{"restore_state without remember_state", nil, []byte{byte(cfaRestoreState)}, "DW_CFA_restore_state"},
 		{"too many states", deep, []byte{byte(cfaRememberState)}, "DW_CFA_remember_state"},
-		{"register without a register", []byte{byte(cfaDefCFAExpression), 1, opLit0}, []byte{byte(cfaDefCFARegister), 1}, "DW_CFA_def_cfa_register"},
-		{"offset without a register", []byte{byte(cfaDefCFAExpression), 1, opLit0}, []byte{byte(cfaDefCFAOffset), 1}, "DW_CFA_def_cfa_offset"},
-		{"signed offset without a register", []byte{byte(cfaDefCFAExpression), 1, opLit0}, []byte{byte(cfaDefCFAOffsetSF), 1}, "DW_CFA_def_cfa_offset_sf"},
+		{"register without a register", []byte{byte(cfaDefCFAExpression), 1, expr.OpLit0}, []byte{byte(cfaDefCFARegister), 1}, "DW_CFA_def_cfa_register"},
+		{"offset without a register", []byte{byte(cfaDefCFAExpression), 1, expr.OpLit0}, []byte{byte(cfaDefCFAOffset), 1}, "DW_CFA_def_cfa_offset"},
+		{"signed offset without a register", []byte{byte(cfaDefCFAExpression), 1, expr.OpLit0}, []byte{byte(cfaDefCFAOffsetSF), 1}, "DW_CFA_def_cfa_offset_sf"},
 		{"set_loc backwards", nil, append([]byte{byte(cfaSetLoc)}, 0, 0, 0, 0, 0, 0, 0, 0), "DW_CFA_set_loc"},
 		{"advance past the end", []byte{byte(cfaAdvanceLoc | 1)}, append([]byte{byte(cfaMIPSAdvanceLoc8)}, 255, 255, 255, 255, 255, 255, 255, 255), "DW_CFA_MIPS_advance_loc8"},
 		{"cut off set_loc", nil, []byte{byte(cfaSetLoc), 1, 2, 3, 4, 5, 6, 7}, "DW_CFA_set_loc"},
@@ -214,7 +215,7 @@ func TestDamagedPrograms(t *testing.T) {
 		{"cut off restore_extended", nil, []byte{byte(cfaRestoreExtended)}, "DW_CFA_restore_extended"},
 		{"cut off def_cfa", nil, []byte{byte(cfaDefCFA), 3}, "DW_CFA_def_cfa"},
 		{"cut off def_cfa_sf", nil, []byte{byte(cfaDefCFASF), 3, 0x80}, "DW_CFA_def_cfa_sf"},
-		{"cut off expression", nil, []byte{byte(cfaExpression), 3, 2, opLit0}, "DW_CFA_expression"},
+		{"cut off expression", nil, []byte{byte(cfaExpression), 3, 2, expr.OpLit0}, "DW_CFA_expression"},
 		{"endless expression", nil, []byte{byte(cfaValExpression), 3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, "DW_CFA_val_expression"},
 		{"number without end", nil, append([]byte{byte(cfaGNUArgsSize)}, overlong...), "DW_CFA_GNU_args_size"},
 		{"signed number without end", nil, append([]byte{byte(cfaDefCFAOffsetSF)}, overlong...), "DW_CFA_def_cfa_offset_sf"},

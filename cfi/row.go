@@ -16,12 +16,6 @@ type context struct {
 	mem  *memreader.Words
 	cfa  arch.Rule // Undefined while it is being computed itself
 
-	// The expression being evaluated. Its stack is that of the Machine; the
-	// cursor also keeps what went wrong with the stack.
-	c     cursor
-	start int // offset in the section
-	depth int // of the stack
-
 	// symbolic is set to have expressions listed, not evaluated.
 	symbolic bool
 	// evaluated is set once an expression has been evaluated.

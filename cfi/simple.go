@@ -1,6 +1,9 @@
 package cfi
 
-import "github.com/sfcore/sfcore/arch"
+import (
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/expr"
+)
 
 // Simple returns the row with the rules that its expressions stand for in their
 // places, and the expressions that stand for none. The row shares Extra.
@@ -35,9 +38,9 @@ func (e *Expr) Rule(a *arch.Arch) (r arch.Rule, ok bool) {
 		switch op := c.u8(""); {
 		case r.Deref: // an offset after it, or twice
 			return r, false
-		case op == opPlusUconst:
+		case op == expr.OpPlusUconst:
 			r.Off += int64(c.uleb(""))
-		case op == opDeref:
+		case op == expr.OpDeref:
 			r.Deref = true
 		default:
 			return r, false
@@ -56,9 +59,9 @@ func (e *Expr) Rule(a *arch.Arch) (r arch.Rule, ok bool) {
 func (c *cursor) breg(a *arch.Arch) (r arch.Rule, ok bool) {
 	var n uint64
 	switch op := c.u8(""); {
-	case opBreg0 <= op && op <= opBreg31:
-		n = uint64(op - opBreg0)
-	case op == opBregx:
+	case expr.OpBreg0 <= op && op <= expr.OpBreg31:
+		n = uint64(op - expr.OpBreg0)
+	case op == expr.OpBregx:
 		n = c.uleb("")
 	default:
 		return r, false
@@ -81,10 +84,10 @@ func (e *Expr) PLT(a *arch.Arch) (rule arch.Rule, at uint32, ok bool) {
 	}
 	// breg16 (rip) +0; lit15; and; lit<at>; ge; lit3; shl; plus
 	rest := c.data[c.pos:]
-	if len(rest) != 9 || rest[4] < opLit0 || rest[4] >= opLit0+pltBlock {
+	if len(rest) != 9 || rest[4] < expr.OpLit0 || rest[4] >= expr.OpLit0+pltBlock {
 		return rule, 0, false
 	}
-	at = uint32(rest[4] - opLit0)
-	want := [...]byte{opBreg0 + 16, 0, opLit0 + 15, opAnd, rest[4], opGe, opLit0 + 3, opShl, opPlus}
+	at = uint32(rest[4] - expr.OpLit0)
+	want := [...]byte{expr.OpBreg0 + 16, 0, expr.OpLit0 + 15, expr.OpAnd, rest[4], expr.OpGe, expr.OpLit0 + 3, expr.OpShl, expr.OpPlus}
 	return rule, at, string(rest) == string(want[:])
 }

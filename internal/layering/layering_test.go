@@ -37,9 +37,10 @@ var imports = map[string]string{
 	"internal/disasm": "arch",
 
 	"sframe": "arch",
-	"cfi":    "arch memreader",
+	"expr":   "arch memreader",
+	"cfi":    "arch memreader expr",
 
-	"unwind": "arch memreader sframe cfi",
+	"unwind": "arch memreader internal/disasm sframe cfi",
 	"core":   "arch memreader internal/elfx",
 	"symbol": "internal/elfx",
 
@@ -62,8 +63,8 @@ var imports = map[string]string{
 
 	"cmd/sfcore-plugin": "core target plugin",
 
-	"bench/peers": "",
-	"torture":     "memreader internal/elfx unwind core target",
+	"bench":   "",
+	"torture": "memreader internal/elfx unwind core target",
 
 	"internal/testkit": "arch memreader internal/elfx",
 }
