@@ -216,9 +216,6 @@ const (
 	// headSize is how much of a mapped ELF file is copied to recognise it by:
 	// as much as the kernel puts into a core file, its first page.
 	headSize = 4096
-
-	// maxVDSO bounds the vDSO, which has a few pages.
-	maxVDSO = 1 << 20
 )
 
 // headCopies returns what to copy of the mapped files with code, and of the

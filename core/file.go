@@ -67,7 +67,7 @@ func open(ctx context.Context, path string, opts Options) (*Image, error) {
 		c.release()
 		return nil, err
 	}
-	img.release = c.release
+	img.OnClose = c.release
 	if c.problem != nil {
 		img.Problems = append([]error{c.problem}, img.Problems...)
 	}
@@ -80,7 +80,7 @@ func openBytes(data []byte) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	img := &Image{Arch: a, Problems: f.Problems, release: func() {}}
+	img := &Image{Arch: a, Problems: f.Problems, OnClose: func() {}}
 	space := memreader.NewSpace(segments(f))
 	img.Mem = space
 

@@ -244,7 +244,7 @@ func closeImage(t testing.TB, img *Image) {
 
 func TestClose(t *testing.T) {
 	released := 0
-	img := &Image{release: func() { released++ }}
+	img := &Image{OnClose: func() { released++ }}
 	for range 2 {
 		if err := img.Close(); err != nil {
 			t.Error(err)

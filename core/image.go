@@ -18,7 +18,10 @@ import (
 type Image struct {
 	// Path is the name of the core file; "" for a live process.
 	Path string
-	Arch *arch.Arch
+	// Holder says who holds a process that is neither in a file nor was copied,
+	// "dlv at 127.0.0.1:4040"; "" for others.
+	Holder string
+	Arch   *arch.Arch
 	// PID is the process id, 0 if unknown.
 	PID int
 	// Name is the name of the main thread, up to 15 bytes; Command the first
@@ -43,15 +46,15 @@ type Image struct {
 	Problems []error
 	// Live tells how the image of a live process was taken; nil for a core file.
 	Live *Snapshot
-
-	release func()
+	// OnClose releases what Mem needs; nil if that is nothing.
+	OnClose func()
 }
 
 // Close releases the memory of the image: Mem, and the slices of Threads, must
 // not be used any more.
 func (i *Image) Close() error {
-	if release := i.release; release != nil {
-		i.release = nil
+	if release := i.OnClose; release != nil {
+		i.OnClose = nil
 		release()
 	}
 	return nil

@@ -16,7 +16,7 @@ func (v *visit) image() *Image {
 		Arch: v.arch, PID: v.dir.pid, Name: v.threads[v.dir.pid].name, Auxv: v.auxv,
 		Command: v.command, Executable: v.executable, Live: &v.snap,
 		Mappings: make([]Mapping, len(v.maps)),
-		release:  v.close,
+		OnClose:  v.close,
 	}
 	for i := range v.maps {
 		m := &v.maps[i]

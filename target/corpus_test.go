@@ -55,6 +55,13 @@ func openCase(t testing.TB, name string, opts target.Options) *target.Target {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return openImage(t, name, img, opts)
+}
+
+// openImage opens an image of a case's process.
+func openImage(t testing.TB, name string, img *core.Image, opts target.Options) *target.Target {
+	t.Helper()
+	dir := filepath.Join(coresDir, name)
 	for _, sub := range []string{"exe", "debug"} {
 		if _, err := os.Stat(filepath.Join(dir, sub)); err == nil {
 			opts.Paths = append(opts.Paths, filepath.Join(dir, sub))

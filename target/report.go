@@ -185,6 +185,9 @@ func (t *Target) reportSource() Source {
 	if img.Truncated != nil {
 		s.Missing = img.Truncated.Missing
 	}
+	if img.Holder != "" {
+		s = Source{Kind: "host", Path: img.Holder, PID: img.PID}
+	}
 	if live := img.Live; live != nil {
 		s = Source{
 			Kind: "live", PID: img.PID, NSPID: live.NSPID, Time: live.Time.Format(time.RFC3339Nano),

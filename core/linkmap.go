@@ -1,0 +1,68 @@
+package core
+
+import (
+	"iter"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+const (
+	// maxLinked bounds the dynamic linker's list: a forged one may not end.
+	maxLinked = 1 << 16
+
+	dynNull  = 0  // DT_NULL
+	dynDebug = 21 // DT_DEBUG
+)
+
+// Linked is an entry of the dynamic linker's list: of the program, whose name
+// is mostly empty, a library, or the vDSO, whose name is no path.
+type Linked struct {
+	Name string
+	// Bias is the run-time address minus the link-time one, Dynamic the run-time
+	// address of the dynamic section.
+	Bias, Dynamic uint64
+}
+
+// RDebug returns the address of the dynamic linker's struct r_debug: what
+// DT_DEBUG of the program holds in memory. bias is the program's.
+func RDebug(words *memreader.Words, f *elfx.File, bias uint64) (uint64, bool) {
+	p := f.Prog(elfx.ProgDynamic)
+	if p == nil {
+		return 0, false
+	}
+	for off := uint64(0); off < p.Memsz; off += 16 {
+		tag, err := words.Uint64(p.Vaddr + bias + off)
+		if err != nil || tag == dynNull {
+			return 0, false
+		}
+		if tag == dynDebug {
+			v, err := words.Uint64(p.Vaddr + bias + off + 8)
+			return v, err == nil && v != 0
+		}
+	}
+	return 0, false
+}
+
+// LinkMap yields the list that the struct r_debug at an address leads to, the
+// program first, as far as it can be read.
+//
+//	struct r_debug { int r_version; struct link_map *r_map; ... }
+//	struct link_map { l_addr; char *l_name; l_ld; l_next; l_prev; } [link.h]
+func LinkMap(words *memreader.Words, rdebug uint64) iter.Seq[Linked] {
+	return func(yield func(Linked) bool) {
+		node, err := words.Uint64(rdebug + 8)
+		for n := 0; n < maxLinked && err == nil && node != 0; n++ {
+			bias, err1 := words.Uint64(node)
+			nameAt, err2 := words.Uint64(node + 8)
+			if err1 == nil && err2 == nil {
+				name, _ := words.CString(nameAt, maxPath)
+				dynamic, _ := words.Uint64(node + 16)
+				if !yield(Linked{name, bias, dynamic}) {
+					return
+				}
+			}
+			node, err = words.Uint64(node + 24)
+		}
+	}
+}

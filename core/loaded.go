@@ -1,0 +1,271 @@
+package core
+
+import (
+	"bytes"
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// Loaded is an ELF image that the process has loaded.
+type Loaded struct {
+	Path string
+	// Bias is the run-time address minus the link-time one.
+	Bias uint64
+}
+
+const (
+	// maxLoaded bounds the images of a process; the largest programs have some
+	// hundreds of libraries.
+	maxLoaded = 1 << 13
+
+	// headerBytes is what is read of an image to see its program headers, which
+	// every linker puts behind the ELF header: room for 72.
+	headerBytes = 4096
+
+	// maxLinker bounds the dynamic linker, in bytes; they have some 200 KiB.
+	maxLinker = 1 << 20
+
+	// maxVDSO bounds the vDSO, which has a few pages.
+	maxVDSO = 1 << 20
+
+	// maxArguments bounds the search for the auxiliary vector, in bytes: it is
+	// where the stack of the main thread begins, below environment and arguments.
+	maxArguments = 512 << 10
+
+	// vdsoName is what /proc/PID/maps calls the vDSO.
+	vdsoName = "[vdso]"
+
+	// minPage is the smallest page size of the architectures sfcore knows.
+	minPage = 4096
+
+	// maxScan bounds the search for an image's beginning below an address in
+	// it: programs with more code than that are rare, and mostly listed.
+	maxScan = 256 << 20
+
+	// maxGap is how far the segments of an image are apart: the largest page
+	// size that linkers reckon with, twice.
+	maxGap = 4 << 20
+)
+
+// programBases are where linkers put programs that are not position-independent:
+// GNU ld and Go's on amd64, GNU ld on aarch64; Go's on aarch64 and s390x; GNU ld
+// on s390x.
+var programBases = []uint64{0x400000, 0x10000, 0x1000000}
+
+// FindLoaded fills in Mappings and Auxv of an image of which no mappings are
+// known, from the memory of the process alone, as a debugger on another machine
+// gives it: of the images that are listed, those on the dynamic linker's list,
+// and those in which threads are. The path of the program is not in memory; it
+// is Executable. Code that belongs to no ELF image is not found.
+func (i *Image) FindLoaded(list []Loaded) {
+	l := loading{img: i, words: memreader.Words{R: i.Mem, BigEndian: i.Arch.BigEndian}}
+	for _, im := range list {
+		l.add(im.Path, im.Bias)
+	}
+	for n := range i.Threads {
+		if sp, ok := i.Threads[n].Regs.Get(i.Arch.SP); ok && i.Threads[n].ID == i.PID {
+			l.findAuxv(sp)
+		}
+	}
+	if l.rdebug == 0 {
+		l.askLinker(list)
+	}
+	l.link()
+	for n := range i.Threads {
+		if pc, ok := i.Threads[n].Regs.Get(i.Arch.PC); ok && !l.covers(pc) {
+			l.around(pc)
+		}
+	}
+	l.link()
+	i.Mappings = disjoint(l.maps)
+}
+
+// loading is the state of FindLoaded.
+type loading struct {
+	img    *Image
+	words  memreader.Words
+	maps   []Mapping
+	bases  []uint64 // of the images that maps are of
+	rdebug uint64   // 0 if it is not known
+	linked bool     // what rdebug leads to was looked at
+}
+
+// findAuxv looks for the auxiliary vector above an address in the main thread's
+// stack. Kernels begin it with AT_SYSINFO_EHDR, the address of the vDSO.
+func (l *loading) findAuxv(sp uint64) {
+	order := byteOrder(l.img.Arch)
+	stack, _ := memreader.ReadFull(l.img.Mem, sp&^15, maxArguments)
+	for at := 0; len(stack)-at >= 16; at += 8 {
+		if order.Uint64(stack[at:]) != ATSysinfoEhdr {
+			continue
+		}
+		vdso := l.headerAt(order.Uint64(stack[at+8:]))
+		if vdso == nil {
+			continue
+		}
+		l.img.Auxv = parseAuxv(stack[at:], order)
+		l.commit(vdsoName, vdso)
+		if phdr, ok := l.img.Auxv.Get(ATPhdr); ok {
+			l.around(phdr)
+		}
+		return
+	}
+}
+
+// headerAt returns the image whose ELF header is at an address, or nil.
+func (l *loading) headerAt(addr uint64) *elfx.File {
+	if magic, err := l.words.Bytes(addr, 4); err != nil || string(magic) != "\x7fELF" {
+		return nil
+	}
+	head, _ := memreader.ReadFull(l.img.Mem, addr, headerBytes)
+	f, err := elfx.ParseLoaded(head)
+	if err != nil || f.Machine != l.img.Arch.Machine || f.BigEndian != l.img.Arch.BigEndian {
+		return nil
+	}
+	lo, hi := f.Span()
+	f.Bias = addr - lo&^(minPage-1)
+	if lo == hi || f.Type == elfx.TypeExec && f.Bias != 0 {
+		return nil
+	}
+	return f
+}
+
+// add adds an image by its load bias. It is at its link-time address 0, as all
+// are that are position-independent.
+func (l *loading) add(path string, bias uint64) {
+	if f := l.headerAt(bias); f != nil && f.Bias == bias {
+		l.commit(path, f)
+	}
+}
+
+// around adds the image that contains an address, if its beginning is found.
+func (l *loading) around(addr uint64) {
+	found := func(at uint64) bool {
+		f := l.headerAt(at)
+		if f == nil {
+			return false
+		}
+		lo, hi := f.Span()
+		if addr-(lo+f.Bias) >= hi-lo {
+			return false
+		}
+		l.commit("", f)
+		return true
+	}
+	for _, at := range programBases {
+		if found(at) {
+			return
+		}
+	}
+	gap := uint64(0)
+	for at := addr &^ (minPage - 1); at != 0 && addr-at < maxScan && gap < maxGap; at -= minPage {
+		if _, err := l.words.Bytes(at, 4); err != nil {
+			gap += minPage
+		} else if gap = 0; found(at) {
+			return
+		}
+	}
+}
+
+// commit adds the mappings of an image. One without a path is the program, or a
+// small one is the vDSO.
+func (l *loading) commit(path string, f *elfx.File) {
+	lo, hi := f.Span()
+	if len(l.bases) >= maxLoaded || slices.Contains(l.bases, lo+f.Bias) {
+		return
+	}
+	l.bases = append(l.bases, lo+f.Bias)
+	rdebug, dynamic := RDebug(&l.words, f, f.Bias)
+	switch {
+	case dynamic || f.Type == elfx.TypeExec:
+		path = l.program(path, f)
+		l.rdebug = rdebug
+	case path == "" && hi-lo <= maxVDSO:
+		path = vdsoName
+		l.img.Auxv = append(l.img.Auxv, Aux{ATSysinfoEhdr, lo + f.Bias})
+	}
+	for n := range f.Progs {
+		p := &f.Progs[n]
+		if p.Type != elfx.ProgLoad || p.Memsz == 0 {
+			continue
+		}
+		before := p.Vaddr % minPage // of the page, which is mapped as a whole
+		start, exec := p.Vaddr-before+f.Bias, p.Flags&elfx.ProgExec != 0
+		file, end := pageEnd(start, before+p.Filesz), pageEnd(start, before+p.Memsz)
+		l.maps = append(l.maps,
+			Mapping{Lo: start, Hi: file, Off: p.Off - before, Path: path, Exec: exec},
+			Mapping{Lo: file, Hi: max(file, end), Exec: exec})
+	}
+}
+
+// pageEnd returns the end of the page that holds the last of size bytes from
+// start on, which is that of a page; start if there is none.
+func pageEnd(start, size uint64) uint64 {
+	if size > -start-minPage {
+		return start
+	}
+	return start + (size+minPage-1)&^(minPage-1)
+}
+
+// program notes where the program is, and returns its path.
+func (l *loading) program(path string, f *elfx.File) string {
+	img := l.img
+	if _, known := img.Auxv.Get(ATEntry); !known {
+		img.Auxv = append(img.Auxv, Aux{ATPhdr, f.PhdrAddr() + f.Bias}, Aux{ATPhnum, uint64(len(f.Progs))},
+			Aux{ATEntry, f.Entry + f.Bias})
+	}
+	return cmp.Or(path, img.Executable, img.executable(), "(program)")
+}
+
+func (l *loading) covers(addr uint64) bool {
+	return slices.ContainsFunc(l.maps, func(m Mapping) bool { return m.Contains(addr) })
+}
+
+// askLinker finds struct r_debug by its name in the dynamic linker.
+func (l *loading) askLinker(list []Loaded) {
+	for _, im := range list {
+		if !strings.HasPrefix(path.Base(im.Path), "ld") || l.headerAt(im.Bias) == nil {
+			continue
+		}
+		mem, _ := memreader.ReadFull(l.img.Mem, im.Bias, maxLinker)
+		f, err := elfx.ParseLoaded(mem)
+		if err != nil {
+			continue
+		}
+		f.Bias = im.Bias
+		table, _ := f.Dynsym()
+		for n := range table.Len() {
+			sym := table.Sym(n)
+			name := table.Strings[min(uint64(sym.Name), uint64(len(table.Strings))):]
+			if sym.Shndx != elfx.ShnUndef && bytes.HasPrefix(name, []byte("_r_debug\x00")) {
+				l.rdebug = sym.Value + im.Bias
+				return
+			}
+		}
+	}
+}
+
+// link adds what is on the dynamic linker's list.
+func (l *loading) link() {
+	if l.rdebug == 0 || l.linked {
+		return
+	}
+	l.linked = true
+	for im := range LinkMap(&l.words, l.rdebug) {
+		if len(l.bases) >= maxLoaded {
+			return
+		}
+		name := im.Name
+		if !strings.HasPrefix(name, "/") {
+			name = "" // the program, or linux-vdso.so.1
+		}
+		if l.add(name, im.Bias); im.Dynamic != 0 && !l.covers(im.Dynamic) {
+			l.around(im.Dynamic)
+		}
+	}
+}

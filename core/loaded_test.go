@@ -1,0 +1,63 @@
+package core
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// A thread in a program that nothing names: its beginning is searched for below.
+func TestFindLoadedAroundPC(t *testing.T) {
+	const base = 0x7f00_0000_0000
+	file := (&testkit.ELF{
+		Order: binary.LittleEndian, Type: 3, Machine: arch.EMX86_64,
+		Sections: []testkit.ELFSection{
+			{Name: ".text", Type: 1, Flags: 6, Addr: 0x3000, Data: make([]byte, 0x100), Align: 1},
+			{Name: ".dynamic", Type: 6, Flags: 3, Addr: 0x5000, Data: binary.LittleEndian.AppendUint64(
+				binary.LittleEndian.AppendUint64(nil, dynDebug), 8), Align: 8},
+		},
+		Progs: []testkit.ELFProg{{Type: 2, Flags: 6, Section: ".dynamic"}},
+		Bare:  true,
+	}).File()
+	mem := make([]byte, 0x6000)
+	copy(mem, file[:min(len(file), 0x1000)])
+	copy(mem[0x5000:], "\x15\x00\x00\x00\x00\x00\x00\x00\x08")
+	img := &Image{Arch: arch.AMD64, PID: 1, Executable: "/bin/program", Mem: memreader.NewSpace([]memreader.Segment{{Addr: base, Size: 0x6000, Data: mem}})}
+	img.Threads = []Thread{{ID: 1}}
+	img.Threads[0].Regs.Set(img.Arch.PC, base+0x3010)
+	img.FindLoaded(nil)
+	m := img.Mapping(base + 0x3010)
+	if m == nil || m.Path != "/bin/program" || !m.Exec || m.Lo != base+0x3000 || m.Hi != base+0x4000 {
+		t.Errorf("got %+v among %+v, want the page of .text", m, img.Mappings)
+	}
+	if phdr, ok := img.Auxv.Get(ATPhdr); !ok || phdr != base+64 {
+		t.Errorf("got AT_PHDR %#x, %v, want %#x", phdr, ok, base+64)
+	}
+}
+
+// FuzzFindLoaded gives any memory. Mappings ascend and do not overlap, and the
+// search ends.
+func FuzzFindLoaded(f *testing.F) {
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		f.Add((&testkit.ELF{Order: order, Type: 2, Machine: arch.EMAArch64, Base: 0x10000}).File(), uint64(0x10000), uint64(0x10000))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, addr, pc uint64) {
+		for _, a := range []*arch.Arch{arch.AMD64, arch.AArch64BE} {
+			img := &Image{Arch: a, PID: 1, Mem: memreader.NewSpace([]memreader.Segment{{Addr: addr, Size: uint64(len(data)), Data: data}})}
+			img.Threads = []Thread{{ID: 1}}
+			img.Threads[0].Regs.Set(a.PC, pc)
+			img.Threads[0].Regs.Set(a.SP, pc)
+			img.FindLoaded([]Loaded{{"/lib/ld.so", addr}})
+			end := uint64(0)
+			for _, m := range img.Mappings {
+				if m.Lo < end || m.Hi <= m.Lo {
+					t.Fatalf("got %#x-%#x after %#x", m.Lo, m.Hi, end)
+				}
+				end = m.Hi
+			}
+		}
+	})
+}
