@@ -14,10 +14,10 @@ SYSTEMS := linux/amd64 linux/arm64 linux/s390x darwin/arm64 windows/amd64
 # Packages whose tests know -update.
 GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/testkit[] ]/ { print $$1 }')
 
-.PHONY: help build test race lint fmt generate golden fuzz torture bench bench-peers benchcmp cover cross qemu e2e vsix e2e-vscode cores check
+.PHONY: help build test race lint fmt generate golden fuzz torture bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores check
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/sfcore and bin/sfcore-plugin
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
@@ -53,7 +53,11 @@ bench: ## run the benchmarks of PKG=./... COUNT=10 times
 
 bench-peers: ## measure beside gdb and eu-stack, into bench/record (needs cc, gdb, elfutils)
 	@mkdir -p bench/record
-	go run ./bench/peers -record bench/record/$$(date +%F).md
+	go run ./bench peers -record bench/record/$$(date +%F)-peers.md
+
+bench-growth: ## measure how the time grows with the core, into bench/record and docs/images (needs cc)
+	@mkdir -p bench/record
+	go run ./bench growth -record bench/record/$$(date +%F)-growth.md -plot docs/images/growth.svg
 
 benchcmp: ## compare the benchmarks of PKG=./... with those of BASE=main
 	@old=$$(mktemp -d) && trap "git worktree remove --force $$old/tree; rm -rf $$old" EXIT && \

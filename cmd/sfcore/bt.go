@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/target"
@@ -120,9 +121,12 @@ func (c *btCommand) print(cmd *cobra.Command, t *target.Target, paint painter) e
 	_, _ = out.Write(form.head(&head))
 	separator := ""
 	complete := len(threads) > 0 && t.Image().Truncated == nil
-	for r := range target.Parallel(cmd.Context(), t, threads, func(w *target.Walker, th *core.Thread) rendered {
+	used := sync.Pool{New: func() any { return new(rendered) }}
+	for r := range target.Parallel(cmd.Context(), t, threads, func(w *target.Walker, th *core.Thread) *rendered {
 		s := w.Walk(th)
-		return rendered{form.thread(w.Report(s, c.verbose)), s.Complete()}
+		r := used.Get().(*rendered)
+		r.text, r.complete = form.thread(r.text[:0], w.Report(s, c.verbose)), s.Complete()
+		return r
 	}) {
 		complete = complete && r.complete
 		_, _ = out.WriteString(separator)
@@ -131,6 +135,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *target.Target, paint painter) e
 		if c.format == "jsonl" {
 			_ = out.Flush()
 		}
+		used.Put(r)
 	}
 	_, _ = out.Write(form.tail(t))
 	if err := out.Flush(); err != nil { // the first error of all the writes
@@ -184,7 +189,8 @@ func sayProblems(stderr io.Writer, t *target.Target) {
 // format renders the pieces of a report. It is safe for concurrent use.
 type format interface {
 	head(*target.Report) []byte
-	thread(*target.ThreadReport) []byte
+	// thread appends a thread to b.
+	thread(b []byte, r *target.ThreadReport) []byte
 	// separator stands between two threads.
 	separator() string
 	tail(*target.Target) []byte

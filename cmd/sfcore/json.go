@@ -35,7 +35,7 @@ func (jsonFormat) head(r *target.Report) []byte {
 	return members(`{"schema":"`+r.Schema+`","source":`, r.Source, `,"process":`, r.Process, ",\"threads\":[\n")
 }
 
-func (jsonFormat) thread(r *target.ThreadReport) []byte { return encode(r) }
+func (jsonFormat) thread(b []byte, r *target.ThreadReport) []byte { return append(b, encode(r)...) }
 
 func (jsonFormat) separator() string { return ",\n" }
 
@@ -51,7 +51,9 @@ func (jsonLines) head(r *target.Report) []byte {
 	return members(`{"schema":"`+r.Schema+`","source":`, r.Source, `,"process":`, r.Process, "}\n")
 }
 
-func (jsonLines) thread(r *target.ThreadReport) []byte { return members(`{"thread":`, r, "}\n") }
+func (jsonLines) thread(b []byte, r *target.ThreadReport) []byte {
+	return append(b, members(`{"thread":`, r, "}\n")...)
+}
 
 func (jsonLines) separator() string { return "" }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -80,8 +81,8 @@ func (w *textFormat) tail(t *target.Target) []byte {
 	return w.snapshot(live, len(t.Image().Threads))
 }
 
-func (w *textFormat) thread(r *target.ThreadReport) []byte {
-	b := make([]byte, 0, 64+72*len(r.Frames)) // most lines are shorter
+func (w *textFormat) thread(b []byte, r *target.ThreadReport) []byte {
+	b = slices.Grow(b, 64+80*len(r.Frames)) // most lines are shorter
 	b = fmt.Appendf(b, "\nThread %d", r.TID)
 	if r.NSTID != 0 {
 		b = fmt.Appendf(b, " (%d in its pid namespace)", r.NSTID)
@@ -188,10 +189,11 @@ func pad(b []byte, start, width int) []byte {
 
 // appendHex16 appends the 16 hexadecimal digits of v.
 func appendHex16(b []byte, v uint64) []byte {
-	for shift := 60; shift >= 0; shift -= 4 {
-		b = append(b, "0123456789abcdef"[v>>shift&0xf])
+	var digits [16]byte
+	for i := range digits {
+		digits[i] = "0123456789abcdef"[v>>(60-4*i)&0xf]
 	}
-	return b
+	return append(b, digits[:]...)
 }
 
 // plain makes text from a core or a file fit to be shown on a terminal:
