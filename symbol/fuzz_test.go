@@ -1,7 +1,6 @@
 package symbol
 
 import (
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +25,7 @@ func FuzzLookup(f *testing.F) {
 			text("outer", local|function, 0x2100, 0x100), text("inner", global|function, 0x2140, 0x80), text("label", global|notype, 0x2150, 0),
 			text("alias", weak|function, 0x2100, 0x100), text("_etext", global|notype, 0x3000, 0))
 		e.Sections = append(e.Sections, testkit.ELFSection{
-			Name: ".gopclntab", Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: goTableBytes(order, goMagic120, goTextAt),
+			Name: ".gopclntab", Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: testkit.GoTable(order, testkit.GoMagic120, goTextAt),
 		})
 		f.Add(e.File(), uint16(0x80))
 	}
@@ -82,43 +81,6 @@ func naive(t *table, addr uint64) (best symbol) {
 		}
 	}
 	return best
-}
-
-// FuzzGoTable takes any bytes as Go's function table. Oracle: a function that
-// is found contains the address, and a line comes with a file.
-func FuzzGoTable(f *testing.F) {
-	for _, magic := range []uint32{goMagic116, goMagic118, goMagic120} {
-		f.Add(goTableBytes(binary.LittleEndian, magic, goTextAt), uint64(goTextAt), uint16(0x10))
-		f.Add(goTableBytes(binary.BigEndian, magic, goTextAt), uint64(goTextAt), uint16(0x41))
-	}
-	f.Fuzz(func(t *testing.T, data []byte, text uint64, skew uint16) {
-		for _, order := range orders {
-			g, err := parseGoTable(data, order)
-			if (g == nil) == (err == nil) {
-				t.Fatalf("got %v and %v", g, err)
-			}
-			if g == nil {
-				continue
-			}
-			if !g.wide {
-				g.text = text
-			}
-			for i := range min(g.nfunc, 100) {
-				addr := g.text + g.word(2*i) + uint64(skew)
-				fn, ok := g.find(addr)
-				if !ok {
-					continue
-				}
-				if addr-fn.entry >= fn.end-fn.entry {
-					t.Errorf("%#x is not in %#x to %#x", addr, fn.entry, fn.end)
-				}
-				g.name(&fn)
-				if file, line := g.line(&fn, addr); (file == "") != (line == 0) || line < 0 {
-					t.Errorf("got %q line %d", file, line)
-				}
-			}
-		}
-	})
 }
 
 // FuzzDemangle must end soon, within the length that it promises.

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/pclntab"
 )
 
 // Values of [Location.From] and [Object.Source].
@@ -44,7 +45,7 @@ type Object struct {
 	file   *elfx.File
 	tables []*table // in the order in which they are asked
 	dynsym *table   // one of them
-	golang func() *goTable
+	golang func() *pclntab.Table
 	relas  relocations
 	// pltSections are the linkage tables of the image.
 	pltSections func() []*elfx.Section
@@ -67,7 +68,11 @@ func New(f *elfx.File, debug ...*elfx.File) *Object {
 		known:  map[uint64][]Location{},
 	}
 	o.pltSections = sync.OnceValue(func() []*elfx.Section { return findPLT(f) })
-	o.golang = sync.OnceValue(o.openGoTable)
+	o.golang = sync.OnceValue(func() *pclntab.Table {
+		t, err := openGoTable(f, &o.relas, 0)
+		o.problem(err)
+		return t
+	})
 	for _, d := range append(debug[:len(debug):len(debug)], f) {
 		o.tables = append(o.tables, &table{from: FromSymtab, file: d, open: openSymtab})
 	}

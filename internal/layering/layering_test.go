@@ -36,13 +36,15 @@ var imports = map[string]string{
 
 	"internal/disasm": "arch",
 
+	"pclntab": "internal/elfx",
+
 	"sframe": "arch",
 	"expr":   "arch memreader",
 	"cfi":    "arch memreader expr",
 
 	"unwind": "arch memreader internal/disasm sframe cfi",
 	"core":   "arch memreader internal/elfx",
-	"symbol": "internal/elfx",
+	"symbol": "internal/elfx pclntab",
 
 	"debuginfo": "internal/elfx",
 	"resolve":   "memreader internal/elfx",
