@@ -72,16 +72,19 @@ const (
 
 // checkRA checks that a return address is code, and for conventions also that
 // it is where a call returns to.
-func (u *Unwinder) checkRA(ra uint64, m Method, f *Frame, e Evidence) raVerdict {
+func (u *Unwinder) checkRA(at *site, m Method, f *Frame) raVerdict {
+	e := at.evidence
 	switch {
 	case m == Signal:
 		return raGood // a signal may interrupt a jump to nowhere
 	case e&Executable == 0:
-		if m == SFrame && ra < minMapped && !marksOutermost(f) {
+		if m == SFrame && at.ra < minMapped && !marksOutermost(f) {
 			return raOutermost
 		}
 		return raBad
 	case (m == FramePointer || m == Entry) && e&(AfterCall|AtTrampoline) == 0:
+		return raBad
+	case m == Code && (e&AfterCall == 0 || !u.mayCall(&at.call, f.PC)):
 		return raBad
 	}
 	return raGood
@@ -201,7 +204,7 @@ func (u *Unwinder) trampolineAround(pc uint64) *arch.SignalFrame {
 // more than that a convention did not apply.
 func (u *Unwinder) giveUp(f *Frame) Stop {
 	f.Skipped = u.err()
-	if m := f.Module; m != nil && m.Entry != 0 && f.LookupPC()-m.Entry < entrySize {
+	if atEntry(f.Module, f.LookupPC()) {
 		return Stop{Outermost, errEntry}
 	}
 	if f.Method == FramePointer {
@@ -214,7 +217,7 @@ func (u *Unwinder) giveUp(f *Frame) Stop {
 		if m.method == SFrame && m.kind == missRegister && arch.Reg(m.addr) == u.Arch.LR && !marksOutermost(f) {
 			return Stop{Outermost, errNeverReturns}
 		}
-		if m.method != FramePointer {
+		if !m.method.convention() {
 			return Stop{m.reason(f), m.error(u.Arch)}
 		}
 	}

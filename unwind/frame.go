@@ -60,7 +60,12 @@ const (
 	CFI                        // .eh_frame or .debug_frame
 	Signal                     // the context saved by the kernel for a signal
 	Entry                      // the convention at a function's first instruction
+	Code                       // the instructions of the function
 )
+
+// convention reports whether a method goes by what code usually does, and not
+// by what a table says of it.
+func (m Method) convention() bool { return m == FramePointer || m == Code }
 
 func (m Method) String() string {
 	switch m {
@@ -76,6 +81,8 @@ func (m Method) String() string {
 		return "signal"
 	case Entry:
 		return "entry"
+	case Code:
+		return "code"
 	}
 	return fmt.Sprintf("method %d", uint8(m))
 }
@@ -139,7 +146,7 @@ func trust(m Method, e Evidence) Trust {
 		return Full
 	case m == Signal:
 		return Checked
-	case m == FramePointer && e&Promised == 0:
+	case m == FramePointer && e&Promised == 0, m == Code:
 		return Guess
 	case (m == SFrame || m == CFI) && called && e&CallMismatch == 0:
 		return Full

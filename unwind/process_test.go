@@ -25,6 +25,8 @@ type process struct {
 	mem   *testkit.Memory
 	rows  table
 	steps []Stepper
+
+	module *Module // of all code
 }
 
 func newProcess(a *arch.Arch) *process {
@@ -79,7 +81,7 @@ func (p *process) unwinder() *Unwinder {
 			return Place{}
 		}
 		lo := addr &^ (areaSize - 1)
-		return Place{Lo: lo, Hi: lo + areaSize, Executable: lo == codeAt}
+		return Place{Lo: lo, Hi: lo + areaSize, Executable: lo == codeAt, Module: p.module}
 	}}
 }
 

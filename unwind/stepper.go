@@ -29,13 +29,16 @@ type Cursor struct {
 	// PC is the lookup pc: within the instruction being executed.
 	PC   uint64
 	Regs *arch.Regs
+	// Code reads instructions.
+	Code *memreader.Words
 }
 
 // Default returns the steppers in the order of trust: SFrame; frame pointers
-// where the module promises them; call frame information; frame pointers
-// where nothing does. Steppers have scratch: every Unwinder has its own.
+// where the module promises them; call frame information; where nothing
+// describes the code, the code itself, then frame pointers. Steppers have
+// scratch: every Unwinder has its own.
 func Default() []Stepper {
-	return []Stepper{SFrameStepper{}, FramePointerStepper{Promised: true}, new(CFIStepper), FramePointerStepper{}}
+	return []Stepper{SFrameStepper{}, FramePointerStepper{Promised: true}, new(CFIStepper), new(CodeStepper), FramePointerStepper{}}
 }
 
 // SFrameStepper looks rows up in the module's .sframe.

@@ -169,11 +169,11 @@ func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
 		}
 		u.missed = 0
 	}
-	u.cursor = Cursor{Arch: u.Arch, Mem: &u.words, Module: f.Module, PC: f.LookupPC(), Regs: &f.Regs}
+	u.cursor = Cursor{Arch: u.Arch, Mem: &u.words, Module: f.Module, PC: f.LookupPC(), Regs: &f.Regs, Code: &u.code}
 	tabled := false // a table had a row, whatever came of it
 	for _, s := range u.Steppers {
 		m := s.Method()
-		if m == FramePointer && tabled {
+		if m.convention() && tabled {
 			continue // a convention does not overrule a table
 		}
 		*row = arch.Row{}
@@ -185,11 +185,11 @@ func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
 		if !found {
 			continue
 		}
-		tabled = tabled || m != FramePointer
+		tabled = tabled || !m.convention()
 		if row.Signal {
 			m = Signal
 		}
-		if known != nil && u.missed == 0 && !row.Evaluated && (m == SFrame || m == CFI) {
+		if known != nil && u.missed == 0 && !row.Evaluated && (m == SFrame || m == CFI || m == Code) {
 			known.remember(row, m)
 		}
 		if end, ok := u.apply(row, m, f, caller); ok {
@@ -226,12 +226,12 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 	if u.Arch.PAC && m != Signal {
 		ra &^= u.PACMask
 	}
-	if ra == 0 && m != FramePointer && m != Signal {
+	if ra == 0 && !m.convention() && m != Signal {
 		u.leave(f, row, cfa)
 		return Stop{Outermost, errZeroRA}, true
 	}
 	at := u.site(ra)
-	switch u.checkRA(ra, m, f, at.evidence) {
+	switch u.checkRA(at, m, f) {
 	case raGood:
 	case raBad:
 		u.miss(miss{method: m, kind: missRA, addr: ra})

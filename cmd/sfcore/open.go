@@ -40,7 +40,7 @@ func (o *openFlags) register(cmd *cobra.Command) {
 	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "use sidecars in `DIR` for modules without .sframe; see sframe synth (repeatable)")
 	f.Var(&o.sources, "map", "look for source files below FROM in TO instead (repeatable)")
 	f.BoolVar(&o.fetch, "debuginfod", false, "fetch what is missing from the servers in DEBUGINFOD_URLS, which learn the build-ids")
-	f.StringVar(&o.methods, "unwind", "sframe,cfi,fp", "try these methods, in this order")
+	f.StringVar(&o.methods, "unwind", "sframe,cfi,code,fp", "try these methods, in this order")
 	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "stop a stack after `N` frames")
 	f.DurationVar(&o.time, "max-time", 0, "stop a stack after `DURATION`, as in 500ms (default no limit)")
 	f.Int64Var(&o.size, "max-size", core.DefaultMaxDecompressed, "refuse a core of more than `BYTES` when decompressed")
@@ -111,12 +111,12 @@ func cacheDir() string {
 	return filepath.Join(dir, "sfcore")
 }
 
-// parseMethods turns "sframe,cfi,fp" into the steppers of unwinders.
+// parseMethods turns "sframe,cfi,code,fp" into the steppers of unwinders.
 func parseMethods(list string) (func() []unwind.Stepper, error) {
 	names := strings.Split(list, ",")
 	for _, name := range names {
-		if !slices.Contains([]string{"sframe", "cfi", "fp"}, name) {
-			return nil, fmt.Errorf("--unwind: %q is not a method; use sframe, cfi and fp, separated by commas", name)
+		if !slices.Contains([]string{"sframe", "cfi", "code", "fp"}, name) {
+			return nil, fmt.Errorf("--unwind: %q is not a method; use sframe, cfi, code and fp, separated by commas", name)
 		}
 	}
 	return func() []unwind.Stepper {
@@ -130,6 +130,8 @@ func parseMethods(list string) (func() []unwind.Stepper, error) {
 				}
 			case "cfi":
 				steppers = append(steppers, new(unwind.CFIStepper))
+			case "code":
+				steppers = append(steppers, new(unwind.CodeStepper))
 			case "fp":
 				steppers = append(steppers, unwind.FramePointerStepper{})
 			}

@@ -1,0 +1,223 @@
+package unwind
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/sfcore/sfcore/arch"
+)
+
+// callTo returns a call of five bytes from one address to another.
+func callTo(from, to uint64) string { return "\xe8" + jump(from, to)[1:] }
+
+// A function that no table describes is left by its code. Its frame is that of
+// rustc's main: it begins at codeAt+0x10, calls at +0x14, and the return
+// address is 16 bytes above SP.
+func TestCode(t *testing.T) {
+	const start, pc, caller = codeAt + 0x10, codeAt + 0x19, codeAt + 0x100
+	tests := []struct {
+		name   string
+		code   string // from pc on
+		call   string // before the return address
+		frame  uint64 // where that is, from SP
+		rbx    uint64 // that the caller has; the frame has 3 at SP, 4 above
+		damage func(*process, *arch.Regs)
+		want   bool
+	}{
+		{name: "pop; ret", code: "\x59\xc3", frame: 8, rbx: 0xb, want: true},
+		{name: "add $8,%rsp; ret", code: "\x48\x83\xc4\x08\xc3", frame: 8, rbx: 0xb, want: true},
+		{name: "sub $-0x80,%rsp; lea 8(%rsp),%rsp; ret", code: "\x48\x83\xec\x80\x48\x8d\x64\x24\x08\xc3", frame: 0x88, rbx: 0xb, want: true},
+		{name: "pop %rax; pop %rbx; pop %rcx; ret", code: "\x58\x5b\x59\xc3", frame: 24, rbx: 4, want: true},
+		{name: "leave; ret", code: "\xc9\xc3", frame: 0x48, rbx: 0xb, want: true},
+		{name: "lea -8(%rbp),%rsp; pop %rbx; pop %rbp; ret", code: "\x48\x8d\x65\xf8\x5b\x5d\xc3", frame: 0x48, rbx: 0x77, want: true},
+		{name: "call; test; je; jmp; pop; ret", code: "\xe8\x00\x00\x00\x00\x85\xc0\x74\x02\xeb\x02\x0f\x0b\x59\xc3", frame: 8, rbx: 0xb, want: true},
+		{name: "mov %rsp,%rdi; pop; ret", code: "\x48\x89\xe7\x59\xc3", frame: 8, rbx: 0xb, want: true},
+		{name: "an indirect call", code: "\x59\xc3", call: "\x90\x90\x90\xff\xd0", frame: 8, rbx: 0xb, want: true},
+
+		{name: "no call", code: "\x59\xc3", call: "\x90\x90\x90\x90\x90", frame: 8},
+		{name: "a call elsewhere", code: "\x59\xc3", call: callTo(caller, codeAt+0x800), frame: 8},
+		{name: "a call to what is far before", code: "\x59\xc3", call: callTo(caller, start-maxUndescribed), frame: 8},
+		{name: "no ABI has the CFA there", code: "\xc3", call: "\x90\x90\x90\xff\xd0", frame: 0},
+		{name: "ud2", code: "\x0f\x0b\x59\xc3", frame: 8},
+		{name: "hlt", code: "\xf4\x59\xc3", frame: 8},
+		{name: "the next function", code: "\xf3\x0f\x1e\xfa\x59\xc3", frame: 8},
+		{name: "push", code: "\x50\x59\x59\xc3", frame: 8},
+		{name: "sub $16,%rsp", code: "\x48\x83\xec\x10\x48\x83\xc4\x18\xc3", frame: 8},
+		{name: "and $-16,%rsp", code: "\x48\x83\xe4\xf0\x59\xc3", frame: 8},
+		{name: "pop %rsp", code: "\x5c\xc3", frame: 8},
+		{name: "mov %rax,%rsp", code: "\x48\x89\xc4\x59\xc3", frame: 8},
+		{name: "xchg %rax,%rsp", code: "\x48\x94\x59\xc3", frame: 8},
+		{name: "pop %rbp; leave", code: "\x5d\xc9\xc3", frame: 0x48},
+		{name: "mov %rax,%rbp", code: "\x48\x89\xc5\x59\xc3", frame: 8, rbx: 0xb, want: true},
+		{name: "jmp *%rax", code: "\xff\xe0\x59\xc3", frame: 8},
+		{name: "jmp to itself", code: "\xeb\xfe\x59\xc3", frame: 8},
+		{name: "no instruction", code: "\x06\x59\xc3", frame: 8},
+		{
+			name: "in the program's first function", code: "\x59\xc3", frame: 8,
+			damage: func(p *process, _ *arch.Regs) { p.module = &Module{Entry: start} },
+		},
+		{
+			name: "a table has a row", code: "\x59\xc3", frame: 8,
+			damage: func(p *process, _ *arch.Regs) {
+				p.rows[pc-1] = arch.Row{CFA: arch.RegOffset(7, 0x100), RA: arch.AtCFA(-8)}
+				p.poke(stackAt+0xf8, 0xdead)
+			},
+		},
+		{name: "SP is not known", code: "\x59\xc3", frame: 8, damage: func(_ *process, r *arch.Regs) { r.Forget(7) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newProcess(arch.AMD64)
+			p.steps = []Stepper{p.rows, new(CodeStepper)}
+			p.code(pc, tt.code)
+			if tt.call == "" {
+				tt.call = callTo(caller, start)
+			}
+			ra := p.code(caller, tt.call)
+			p.rows[ra-1] = arch.Row{}
+			p.poke(stackAt, 3, 4)
+			p.poke(stackAt+0x38, 0x77, 0xbb)
+			p.poke(stackAt+tt.frame, ra)
+			// The frame is an inner one's caller, so that its pc is a return address.
+			const inner = codeAt + 0x600
+			p.rows[inner] = arch.Row{CFA: arch.RegOffset(7, 8), RA: arch.AtCFA(-8), FP: arch.SameValue(6), CalleeSaved: true}
+			p.code(pc-5, callTo(pc-5, inner))
+			p.mem.Segs[stackAt-areaSize] = make([]byte, areaSize)
+			p.poke(stackAt-8, pc)
+			regs := p.regs(map[arch.Reg]uint64{p.arch.PC: inner, 7: stackAt - 8, 6: stackAt + 0x40, 3: 0xb})
+			if tt.damage != nil {
+				tt.damage(p, regs)
+			}
+			frames, stop := p.unwinder().Unwind(nil, regs)
+			if !tt.want {
+				if len(frames) > 2 || stop.Complete() && p.module == nil {
+					t.Errorf("got %d frames, %v (%v); want at most 2, not complete", len(frames), stop.Reason, stop.Detail)
+				}
+				return
+			}
+			if len(frames) != 3 || frames[2].PC != ra || frames[2].Method != Code || frames[2].Trust != Guess {
+				t.Fatalf("got %d frames, %v (%v); want 3, the last a guess by code", len(frames), stop.Reason, stop.Detail)
+			}
+			if rbx, _ := frames[2].Regs.Get(3); rbx != tt.rbx || frames[1].CFA != stackAt+tt.frame+8 {
+				t.Errorf("got rbx %#x, CFA %#x; want %#x, %#x", rbx, frames[1].CFA, tt.rbx, stackAt+tt.frame+8)
+			}
+		})
+	}
+}
+
+// A function that does not return is left by the code before pc, if a direct
+// call led there. pc is exact, in front of ud2.
+func TestCodeFromStart(t *testing.T) {
+	const start, other, caller = codeAt + 0x10, codeAt + 0x300, codeAt + 0x100
+	tests := []struct {
+		name  string
+		code  string // from start to pc
+		call  uint64 // where the call goes
+		more  map[uint64]string
+		frame uint64 // where the return address is, from SP
+		rbp   uint64 // that the caller has; the frame has 3, 4, 5, ... at SP
+		rbx   uint64
+		want  bool
+	}{
+		{name: "nothing", call: start, frame: 0, rbp: stackAt + 0x40, rbx: 0xb, want: true},
+		{name: "endbr64; push %rbx; sub $16,%rsp", code: "\xf3\x0f\x1e\xfa\x53\x48\x83\xec\x10", call: start, frame: 24, rbp: stackAt + 0x40, rbx: 5, want: true},
+		{name: "push %rbp; mov %rsp,%rbp; push %rbx; and $-32,%rsp", code: "\x55\x48\x89\xe5\x53\x48\x83\xe4\xe0", call: start, frame: 0x48, rbp: 11, rbx: 10, want: true},
+		{name: "push %rbp; push %rbx; xor %ebp,%ebp", code: "\x55\x53\x31\xed", call: start, frame: 16, rbp: 4, rbx: 3, want: true},
+		{name: "push %rbx; je; pop %rbx; ret; push %rcx", code: "\x53\x74\x02\x5b\xc3\x51", call: start, frame: 16, rbp: stackAt + 0x40, rbx: 4, want: true},
+		{name: "push %rbx; pop %rbx", code: "\x53\x5b", call: start, frame: 0, rbp: stackAt + 0x40, rbx: 0xb, want: true},
+		{name: "a tail call", code: "\x53", call: other, more: map[uint64]string{other: "\x51\x59" + jump(other+2, start)}, frame: 8, rbp: stackAt + 0x40, rbx: 3, want: true},
+
+		{name: "another depth", code: "\x53", call: start, frame: 16},
+		{name: "a call elsewhere", code: "\x53", call: other, frame: 8},
+		{name: "a call that does not lead there", code: "\x53\x0f\x0b", call: start, frame: 8},
+		{name: "and $-16,%rsp", code: "\x48\x83\xe4\xf0", call: start, frame: 0},
+		{name: "mov %rax,%rsp", code: "\x48\x89\xc4", call: start, frame: 0},
+		{name: "xchg %rax,%rsp", code: "\x48\x94", call: start, frame: 0},
+		{name: "jmp *%rax", code: "\xff\xe0", call: start, frame: 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newProcess(arch.AMD64)
+			p.steps = []Stepper{p.rows, new(CodeStepper)}
+			pc := p.code(start, tt.code)
+			p.code(pc, "\x0f\x0b")
+			p.code(other, "\x0f\x0b")
+			for at, code := range tt.more {
+				p.code(at, code)
+			}
+			ra := p.code(caller, callTo(caller, tt.call))
+			p.rows[ra-1] = arch.Row{}
+			p.poke(stackAt, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+			p.poke(stackAt+tt.frame, ra)
+			regs := p.regs(map[arch.Reg]uint64{p.arch.PC: pc, 7: stackAt, 6: stackAt + 0x40, 3: 0xb})
+			frames, stop := p.unwinder().Unwind(nil, regs)
+			if !tt.want {
+				if len(frames) != 1 || stop.Complete() {
+					t.Errorf("got %d frames, %v (%v); want 1, not complete", len(frames), stop.Reason, stop.Detail)
+				}
+				return
+			}
+			if len(frames) != 2 || frames[1].PC != ra || frames[1].Method != Code || frames[1].Trust != Guess {
+				t.Fatalf("got %d frames, %v (%v); want 2, the last a guess by code", len(frames), stop.Reason, stop.Detail)
+			}
+			rbx, _ := frames[1].Regs.Get(3)
+			rbp, _ := frames[1].Regs.Get(6)
+			if cfa := frames[0].CFA; cfa != stackAt+tt.frame+8 || rbx != tt.rbx || rbp != tt.rbp {
+				t.Errorf("got CFA %#x, rbx %#x, rbp %#x; want %#x, %#x, %#x", cfa, rbx, rbp, stackAt+tt.frame+8, tt.rbx, tt.rbp)
+			}
+		})
+	}
+}
+
+// The work for all frames of an Unwinder is bounded.
+func TestCodeBounded(t *testing.T) {
+	p := newProcess(arch.AMD64)
+	p.code(codeAt, "\x59\xc3")
+	s := &CodeStepper{work: maxCodeWork}
+	u := p.unwinder()
+	u.start()
+	regs := p.regs(map[arch.Reg]uint64{p.arch.PC: codeAt, 7: stackAt})
+	if ok, err := s.Row(&Cursor{Arch: p.arch, PC: codeAt, Regs: regs, Mem: &u.words, Code: &u.code}, new(arch.Row)); ok || err != nil {
+		t.Errorf("got %v, %v without looking", ok, err)
+	}
+	s.work = 0
+	if ok, _ := s.Row(&Cursor{Arch: p.arch, PC: codeAt, Regs: regs, Mem: &u.words, Code: &u.code}, new(arch.Row)); !ok {
+		t.Error("nothing was found")
+	}
+}
+
+// Code at the end of what is mapped is read as far as it goes.
+func TestCodeAtEnd(t *testing.T) {
+	p := newProcess(arch.AMD64)
+	const end = codeAt + areaSize - 2
+	p.code(end, "\x59\xc3")
+	s := new(CodeStepper)
+	u := p.unwinder()
+	u.start()
+	regs := p.regs(map[arch.Reg]uint64{p.arch.PC: end, 7: stackAt})
+	if ok, _ := s.Row(&Cursor{Arch: p.arch, PC: end, Regs: regs, Mem: &u.words, Code: &u.code}, new(arch.Row)); !ok {
+		t.Error("nothing was found")
+	}
+}
+
+// FuzzCode has a function of any code return to a place; what is found has
+// to be there, whatever the code.
+func FuzzCode(f *testing.F) {
+	f.Add([]byte("\x59\xc3"), uint16(8))
+	f.Add([]byte("\x48\x83\xc4\x08\xc3"), uint16(8))
+	f.Add([]byte("\xc9\xc3"), uint16(0x48))
+	f.Fuzz(func(t *testing.T, code []byte, at uint16) {
+		p := newProcess(arch.AMD64)
+		p.steps = []Stepper{p.rows, new(CodeStepper)}
+		ra := p.call(codeAt + 0x800)
+		binary.LittleEndian.PutUint32(p.mem.Segs[codeAt][0x801:], 0xfffff7fb) // to codeAt
+		p.rows[ra-1] = arch.Row{}
+		copy(p.mem.Segs[codeAt][:0x800], code)
+		where := stackAt + uint64(at)%(areaSize-8)&^7
+		p.poke(where, ra)
+		frames, _ := p.unwinder().Unwind(nil, p.regs(map[arch.Reg]uint64{p.arch.PC: codeAt, 7: stackAt, 6: stackAt + 0x40}))
+		if len(frames) > 1 && (frames[1].PC != ra || frames[0].CFA != where+8 || frames[1].Trust != Guess) {
+			t.Errorf("got %#x, CFA %#x, %v; want %#x, %#x, guess", frames[1].PC, frames[0].CFA, frames[1].Trust, ra, where+8)
+		}
+	})
+}
