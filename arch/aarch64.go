@@ -54,6 +54,7 @@ func aarch64(bigEndian bool) *Arch {
 		// 56-63; bit 55 selects the half of the address space.
 		PACMask:    0xff7f_0000_0000_0000,
 		EndsInCall: aarch64EndsInCall, CallTarget: aarch64CallTarget, Jump: aarch64Jump, InsnAlign: 4,
+		Slot: aarch64Slot,
 	}
 }
 

@@ -38,6 +38,7 @@ var AMD64 = &Arch{
 	},
 	AltStackToSP: 144, // uc_stack is at 16, rsp at 160
 	EndsInCall:   amd64EndsInCall, CallTarget: amd64CallTarget, Jump: amd64Jump, InsnAlign: 1,
+	Slot: amd64Slot, CallSlot: amd64CallSlot,
 }
 
 // When the handler has returned, SP is at the ucontext of struct rt_sigframe,

@@ -74,6 +74,12 @@ type Arch struct {
 	// where a direct one goes. Instructions begin at multiples of InsnAlign.
 	Jump      func(code []byte, addr uint64) (kind Jump, target uint64)
 	InsnAlign uint64
+	// Slot returns the address of the word through which code at addr jumps, if
+	// it is like an entry of a procedure linkage table; 16 bytes suffice.
+	Slot func(code []byte, addr uint64) (slot uint64, ok bool)
+	// CallSlot is CallTarget for a call that names the word with its target;
+	// nil where no instruction does.
+	CallSlot func(code []byte, ra uint64) (slot uint64, ok bool)
 }
 
 // RegLoc is the place of an 8-byte register in a structure.

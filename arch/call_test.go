@@ -170,6 +170,15 @@ func FuzzEndsInCall(f *testing.F) {
 			if len(code) > 0 {
 				a.Jump(code, 0x10000)
 			}
+			slot, ok := a.Slot(code, 0x10000)
+			if longer, still := a.Slot(append(code[:len(code):len(code)], 0), 0x10000); ok && (!still || longer != slot) {
+				t.Errorf("%s: % x jumps through %#x, with another byte through %#x, %v", name, code, slot, longer, still)
+			}
+			if a.CallSlot != nil {
+				if _, ok := a.CallSlot(code, 0x10000); ok && (direct || !a.EndsInCall(code)) {
+					t.Errorf("%s: % x is a call through a slot, and a direct one or none", name, code)
+				}
+			}
 			if a.EndsInCall(code) && !a.EndsInCall(append([]byte{0x90}, code...)) {
 				t.Errorf("%s: % x is a call, but not after another byte", name, code)
 			}

@@ -50,6 +50,7 @@ var S390X = &Arch{
 	},
 	AltStackToSP: 160, // uc_stack is at 312 of the frame, r15 at 472
 	EndsInCall:   s390xEndsInCall, CallTarget: s390xCallTarget, Jump: s390xJump, InsnAlign: 2,
+	Slot: s390xSlot,
 }
 
 // s390xSignal makes the row for a signal frame whose _sigregs structure is at

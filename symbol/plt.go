@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"strings"
 
+	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 
@@ -50,23 +51,27 @@ func findPLT(f *elfx.File) []*elfx.Section {
 	return plt
 }
 
+// entrySizes are the bytes that an entry takes where its section does not say;
+// 0 where linkers write entries of different sizes.
+var entrySizes = map[uint16]uint64{arch.EMX86_64: 16, arch.EMS390: 32, arch.EMAArch64: 0}
+
 // stubAt decodes the entry at addr of the table that section s holds.
 func stubAt(f *elfx.File, s *elfx.Section, code []byte, addr uint64) (stub, bool) {
-	switch f.Machine {
-	case machineX8664:
-		size := uint64(16)
-		if s.Entry == 8 { // .plt.got
-			size = 8
-		}
-		off := (addr - s.Addr) / size * size
-		return stubX8664(entryBytes(code, off, size), s.Addr+off)
-	case machineAArch64:
-		return stubAArch64(code, s.Addr, addr)
-	case machineS390:
-		off := (addr - s.Addr) / 32 * 32
-		return stubS390(entryBytes(code, off, 32), s.Addr+off)
+	a, ok := arch.ForMachine(f.Machine, f.BigEndian)
+	if !ok {
+		return stub{}, false
 	}
-	return stub{}, false
+	size := entrySizes[f.Machine]
+	if s.Entry == 8 { // .plt.got of amd64
+		size = 8
+	}
+	off := addr - s.Addr
+	if size == 0 {
+		return stubBefore(a, code, s.Addr, off)
+	}
+	off = off / size * size
+	slot, ok := a.Slot(entryBytes(code, off, size), s.Addr+off)
+	return stub{s.Addr + off, slot}, ok
 }
 
 func entryBytes(code []byte, off, size uint64) []byte {
@@ -76,70 +81,29 @@ func entryBytes(code []byte, off, size uint64) []byte {
 	return code[off : off+size]
 }
 
-// stubX8664 decodes
-//
-//	[endbr64] [mov $index, %r11d] [bnd] jmp *slot(%rip)
-//
-// as ld, lld and mold write it. What comes before the jump is optional.
-func stubX8664(b []byte, start uint64) (stub, bool) {
-	rest := strings.TrimPrefix(string(b), "\xf3\x0f\x1e\xfa")
-	if strings.HasPrefix(rest, "\x41\xbb") && len(rest) > 6 {
-		rest = rest[6:]
-	}
-	rest = strings.TrimPrefix(rest, "\xf2")
-	if len(rest) < 6 || rest[0] != 0xff || rest[1] != 0x25 {
-		return stub{}, false
-	}
-	disp := int32(binary.LittleEndian.Uint32([]byte(rest[2:6])))
-	next := start + uint64(len(b)-len(rest)+6)
-	return stub{start, next + uint64(int64(disp))}, true
-}
-
-// stubAArch64 decodes
-//
-//	[bti c]; adrp x16, page; ldr x17, [x16, #offset]; add x16, x16, #offset; ... br x17
-//
-// Entries have four to six instructions, and the first of the table is larger,
-// so the start is looked for.
-func stubAArch64(code []byte, base, addr uint64) (stub, bool) {
-	const bti, br = 0xd503245f, 0xd61f0220
+// stubBefore decodes the entry of AArch64 around an offset. Entries have four to
+// six instructions, and the first of the table is larger, so the start is looked
+// for.
+func stubBefore(a *arch.Arch, code []byte, base, off uint64) (stub, bool) {
+	const bti, br, insnSize, maxInsns = 0xd503245f, 0xd61f0220, 4, 6
 	insn := func(off uint64) uint32 { // instructions are little-endian in either byte order [Arm ARM, B2.6.2]
-		if b := entryBytes(code, off, 4); b != nil {
+		if b := entryBytes(code, off, insnSize); b != nil {
 			return binary.LittleEndian.Uint32(b)
 		}
 		return 0
 	}
-	off := (addr - base) &^ 3
-	if insn(off) == bti {
-		off += 4
-	}
-	for range 5 {
-		if in := insn(off); in&0x9f00001f == 0x90000010 { // adrp x16
-			load := insn(off + 4)
-			if load&0xffc003ff != 0xf9400211 { // ldr x17, [x16, #]
-				return stub{}, false
+	off &^= insnSize - 1
+	for range maxInsns {
+		if slot, ok := a.Slot(code[min(off, uint64(len(code))):], base+off); ok {
+			if off >= insnSize && insn(off-insnSize) == bti {
+				off -= insnSize
 			}
-			st := stub{start: base + off}
-			page := int64(int32(in<<8)>>13)<<2 | int64(in>>29&3)
-			st.slot = st.start&^0xfff + uint64(page<<12) + uint64(load>>10&0xfff)*8
-			if off >= 4 && insn(off-4) == bti {
-				st.start -= 4
-			}
-			return st, true
+			return stub{base + off, slot}, true
 		}
-		if off < 4 || insn(off-4) == br {
+		if off < insnSize || insn(off-insnSize) == br {
 			break
 		}
-		off -= 4
+		off -= insnSize
 	}
 	return stub{}, false
-}
-
-// stubS390 decodes "larl %r1, slot", the start of an entry.
-func stubS390(b []byte, start uint64) (stub, bool) {
-	if len(b) < 6 || b[0] != 0xc0 || b[1] != 0x10 {
-		return stub{}, false
-	}
-	halfwords := int32(binary.BigEndian.Uint32(b[2:]))
-	return stub{start, start + uint64(int64(halfwords)*2)}, true
 }

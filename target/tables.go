@@ -4,6 +4,7 @@ import (
 	"github.com/sfcore/sfcore/cfi"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/sframe"
+	"github.com/sfcore/sfcore/unwind"
 )
 
 // findTables opens the unwind tables of the module's image, by section or,
@@ -25,6 +26,11 @@ func (m *Module) findTables() {
 	}
 	m.findEHFrame()
 	m.findDebugFrame()
+	for _, name := range []string{".got", ".got.plt"} {
+		if s := m.image.Section(name); s != nil {
+			m.unwind.Slots = append(m.unwind.Slots, unwind.Range{Lo: s.Addr + m.Bias, Hi: s.Addr + m.Bias + s.Size})
+		}
+	}
 }
 
 // table returns the contents of a section, or of the segment of a type that

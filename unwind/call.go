@@ -29,10 +29,12 @@ const (
 	maxInsn = 6
 )
 
-// call is a direct call: what it says of the function that is to return from it.
+// call is what a call says of the function that is to return from it.
 type call struct {
-	known  bool   // whether the instruction tells where it goes
-	target uint64 // of the call
+	known  bool   // whether it tells where it goes
+	target uint64 // of a direct call
+	callee uint64 // what target, an entry of a linkage table, or the call itself jumps to
+	linked bool   // whether there is a callee
 
 	// last is the function that it was last compared with, and wrong whether
 	// the call cannot have led there.
@@ -58,8 +60,16 @@ func (u *Unwinder) calls(c *call, f *Frame) bool {
 		return true // nothing is known
 	}
 	c.last = fn
-	c.wrong = !fn.contains(c.target) && !u.leadsTo(c.target, &fn)
+	c.wrong = !u.reaches(c, &fn)
 	return !c.wrong
+}
+
+func (u *Unwinder) reaches(c *call, fn *function) bool {
+	u.tails.linked = c.linked
+	if c.linked {
+		return fn.contains(c.callee) || fn.contains(c.target) || u.leadsTo(c.callee, fn) || u.binds(fn)
+	}
+	return fn.contains(c.target) || u.leadsTo(c.target, fn)
 }
 
 // functionAt returns the function that pc is in, by the module's tables.
@@ -84,6 +94,11 @@ func (u *Unwinder) functionAt(m *Module, pc uint64) (function, bool) {
 type tailSearch struct {
 	todo  []function
 	steps int
+
+	// linked is set where the search begins at a function of another module. It
+	// may be written in assembly, parts of it in its neighbors, as the string
+	// functions of C libraries are.
+	linked bool
 }
 
 // leadsTo reports whether jumps may lead from the code at target to fn. They
@@ -92,7 +107,7 @@ func (u *Unwinder) leadsTo(target uint64, fn *function) bool {
 	t := &u.tails
 	t.todo = append(t.todo[:0], u.codeAt(target))
 	for i := 0; i < len(t.todo); i++ {
-		if u.jumpsTo(t.todo[i], fn) {
+		if u.jumpsTo(t.todo[i], fn) || t.linked && u.runsOn(t.todo[i], fn) {
 			return true
 		}
 	}
@@ -131,11 +146,19 @@ func (u *Unwinder) jumpsTo(code function, fn *function) bool {
 			}
 		case fn.contains(target):
 			// Parts of one function are far apart.
-			if near := target-at+nearJump < 2*nearJump; (target == fn.lo || !near) && u.sameFrame(at, target) {
+			near := target-at+nearJump < 2*nearJump
+			if (target == fn.lo || !near || t.linked) && u.sameFrame(at, target) {
 				return true
 			}
-		case len(t.todo) < maxTails:
+		case len(t.todo) >= maxTails:
+			if t.linked {
+				return true // for all that is known
+			}
+		default:
 			next, ok := u.tailAt(target)
+			if !ok && t.linked {
+				next, ok = u.functionAt(u.Find(target).Module, target)
+			}
 			if ok && !slices.Contains(t.todo, next) && u.sameFrame(at, target) {
 				t.todo = append(t.todo, next)
 			}

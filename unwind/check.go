@@ -143,7 +143,7 @@ func (u *Unwinder) site(ra uint64) *site {
 		s.evidence |= CodeUnread
 	} else if u.Arch.EndsInCall(code) {
 		s.evidence |= AfterCall
-		s.call.target, s.call.known = u.Arch.CallTarget(code, ra)
+		s.call = u.callAt(code, ra)
 	}
 	if s.trampoline = u.trampolineAt(ra); s.trampoline != nil {
 		s.evidence |= AtTrampoline

@@ -15,6 +15,9 @@ type Module struct {
 	CFI []*cfi.Section
 	// Entry is the address of the program's first instruction, or 0.
 	Entry uint64
+	// Slots are where nothing but the dynamic linker keeps addresses of
+	// functions: the global offset tables.
+	Slots []Range
 }
 
 // Place is what is known of a range of addresses.

@@ -44,7 +44,7 @@ var imports = map[string]string{
 
 	"unwind": "arch memreader internal/disasm sframe cfi",
 	"core":   "arch memreader internal/elfx",
-	"symbol": "internal/elfx pclntab",
+	"symbol": "arch internal/elfx pclntab",
 
 	"debuginfo": "internal/elfx",
 	"resolve":   "memreader internal/elfx",
