@@ -75,6 +75,6 @@ said), 2 if nothing could be done.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newBtCommand(), newInfoCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand())
+	root.AddCommand(newBtCommand(), newInfoCommand(), newGoroutinesCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand())
 	return root
 }

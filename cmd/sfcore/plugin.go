@@ -26,7 +26,7 @@ program itself holds. docs/plugin.md says how to write such a program.
 It runs ` + pluginProgram + `, which is looked for beside sfcore, then in PATH.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			name, err := findPlugin()
+			name, err := findProgram(pluginProgram)
 			if err != nil {
 				fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %v\n", err)
 				return incompleteError{}
@@ -38,24 +38,25 @@ It runs ` + pluginProgram + `, which is looked for beside sfcore, then in PATH.`
 	return cmd
 }
 
-// findPlugin returns the path of the program that serves hosts.
-func findPlugin() (string, error) {
-	name := pluginProgram
+// findProgram returns the path of a program that belongs to sfcore: beside it,
+// or in PATH.
+func findProgram(name string) (string, error) {
+	file := name
 	if runtime.GOOS == "windows" {
-		name += ".exe"
+		file += ".exe"
 	}
 	if self, err := os.Executable(); err == nil {
 		if resolved, err := filepath.EvalSymlinks(self); err == nil {
 			self = resolved
 		}
-		if beside := filepath.Join(filepath.Dir(self), name); isProgram(beside) {
+		if beside := filepath.Join(filepath.Dir(self), file); isProgram(beside) {
 			return beside, nil
 		}
 	}
-	if path, err := exec.LookPath(name); err == nil {
+	if path, err := exec.LookPath(file); err == nil {
 		return path, nil
 	}
-	return "", fmt.Errorf("%s is neither beside sfcore nor in PATH; it is built by \"go install github.com/sfcore/sfcore/cmd/sfcore-plugin\"", name)
+	return "", fmt.Errorf("%s is neither beside sfcore nor in PATH; it is built by \"go install github.com/sfcore/sfcore/cmd/%s\"", file, name)
 }
 
 func isProgram(name string) bool {

@@ -47,6 +47,7 @@ var imports = map[string]string{
 	"symbol": "arch internal/elfx pclntab",
 
 	"debuginfo": "internal/elfx",
+	"variable":  "arch memreader expr debuginfo",
 	"resolve":   "memreader internal/elfx",
 
 	"debuginfod": "internal/elfx",
@@ -54,16 +55,20 @@ var imports = map[string]string{
 	"compare": "arch sframe cfi",
 	"synth":   "arch sframe cfi internal/elfx",
 
-	"target": "arch memreader internal/elfx sframe cfi unwind core symbol debuginfo resolve debuginfod",
+	"target": "arch memreader internal/elfx sframe cfi unwind core symbol debuginfo variable resolve debuginfod",
 
-	"dap":          "target arch memreader internal/disasm core unwind symbol",
+	"dap":          "target arch memreader internal/disasm core unwind symbol variable",
 	"dap/daptest":  "",
 	"plugin":       "target arch memreader sframe core symbol plugin/proto",
 	"plugin/proto": "",
 
-	"cmd/sfcore": "arch memreader internal/elfx sframe cfi unwind core symbol resolve target debuginfod dap plugin compare synth",
+	"internal/goroutine":    "arch memreader",
+	"internal/delvebackend": "internal/goroutine",
+
+	"cmd/sfcore": "internal/goroutine arch memreader internal/elfx sframe cfi unwind core symbol resolve target debuginfod dap plugin compare synth",
 
 	"cmd/sfcore-plugin": "core target plugin",
+	"cmd/sfcore-delve":  "internal/delvebackend",
 
 	"bench":   "",
 	"torture": "memreader internal/elfx unwind core target",

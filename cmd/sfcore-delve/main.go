@@ -1,0 +1,28 @@
+// Command sfcore-delve is the part of sfcore that delve does: "sfcore goroutines"
+// starts it. It is a program of its own because delve would double the time that
+// every other command takes to start, and because it ends when what it reads is
+// damaged enough.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/sfcore/sfcore/internal/delvebackend"
+)
+
+const byHand = `sfcore-delve: this is a part of sfcore. To list goroutines:
+
+  sfcore goroutines core.1234
+`
+
+func main() {
+	if len(os.Args) != 2 || os.Args[1] != "serve" {
+		fmt.Fprint(os.Stderr, byHand)
+		os.Exit(1)
+	}
+	if err := delvebackend.Serve(os.Stdin, os.Stdout, delvebackend.LimitMemory); err != nil {
+		fmt.Fprintf(os.Stderr, "sfcore-delve: %v\n", err)
+		os.Exit(2)
+	}
+}

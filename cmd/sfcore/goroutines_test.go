@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sfcore/sfcore/internal/delvebackend"
+	"github.com/sfcore/sfcore/internal/goroutine"
+	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/target"
+)
+
+const goroutinesDir = "../../testdata/goroutines"
+
+// delveHere has sfcore-delve's part done by this program, which emulators
+// cannot start again.
+func delveHere(t *testing.T) {
+	old := listGoroutines
+	t.Cleanup(func() { listGoroutines = old })
+	listGoroutines = func(_ context.Context, setup *goroutine.Setup, mem memreader.Reader, sink goroutine.Sink) error {
+		toDelve, in := io.Pipe()
+		out, fromDelve := io.Pipe()
+		done := make(chan error)
+		go func() {
+			err := delvebackend.Serve(toDelve, fromDelve, func(uint64) error { return nil })
+			fromDelve.Close()
+			done <- err
+		}()
+		_, err := goroutine.Answer(goroutine.NewConn(out, in), setup, mem, sink)
+		in.Close()
+		out.Close()
+		<-done
+		return err
+	}
+}
+
+// goroutinesOf returns the arguments that list the goroutines of a case.
+func goroutinesOf(arch string, flags ...string) []string {
+	dir := filepath.Join(goroutinesDir, arch)
+	return append(append([]string{"goroutines"}, flags...), "--path", filepath.Join(dir, "exe"), filepath.Join(dir, "core.zst"))
+}
+
+func TestGoroutinesGolden(t *testing.T) {
+	delveHere(t)
+	for name, args := range map[string][]string{
+		"amd64/group":     goroutinesOf("amd64", "--group"),
+		"amd64/all":       goroutinesOf("amd64", "--all"),
+		"amd64/locals":    goroutinesOf("amd64", "--group", "--locals"),
+		"amd64/one":       goroutinesOf("amd64", "--goroutine", "47", "--locals", "--color", "always"),
+		"aarch64/group":   goroutinesOf("aarch64", "--group"),
+		"aarch64/locals":  goroutinesOf("aarch64", "--group", "--locals"),
+		"aarch64/one-all": goroutinesOf("aarch64", "--goroutine", "42", "--locals", "--all", "--format", "jsonl"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, _, _ := sfcore(args...)
+			testkit.Golden(t, filepath.Join(goroutinesDir, name+".golden"), []byte(stdout))
+		})
+	}
+	stdout, _, _ := sfcore("goroutines", "--help")
+	testkit.Golden(t, filepath.Join("testdata", "goroutines-help.golden"), []byte(stdout))
+}
+
+// Both forms of JSON hold the same goroutines, and groups hold each once.
+func TestGoroutinesJSON(t *testing.T) {
+	delveHere(t)
+	type document struct {
+		Schema     string
+		Goroutines []goroutineReport
+		Hidden     int
+	}
+	var one, grouped document
+	text, _, _ := sfcore(goroutinesOf("amd64", "--format", "json")...)
+	if err := json.Unmarshal([]byte(text), &one); err != nil {
+		t.Fatal(err)
+	}
+	if one.Schema != goroutinesSchema || len(one.Goroutines) != 29 || one.Hidden != 4 {
+		t.Errorf("got schema %s, %d goroutines, %d hidden, want 29 and 4", one.Schema, len(one.Goroutines), one.Hidden)
+	}
+	lines, _, _ := sfcore(goroutinesOf("amd64", "--format", "jsonl")...)
+	n := 0
+	for line := range strings.Lines(lines) {
+		var part struct{ Goroutine *goroutineReport }
+		if err := json.Unmarshal([]byte(line), &part); err != nil {
+			t.Fatal(err)
+		}
+		if part.Goroutine == nil {
+			continue
+		}
+		if got, want := string(encode(part.Goroutine)), string(encode(&one.Goroutines[n])); got != want {
+			t.Errorf("jsonl: got\n%s, json:\n%s", got, want)
+		}
+		n++
+	}
+	if n != len(one.Goroutines) {
+		t.Errorf("jsonl: got %d goroutines, want %d", n, len(one.Goroutines))
+	}
+	text, _, _ = sfcore(goroutinesOf("amd64", "--format", "json", "--group")...)
+	if err := json.Unmarshal([]byte(text), &grouped); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[int64]bool{}
+	for i := range grouped.Goroutines {
+		for _, id := range grouped.Goroutines[i].IDs {
+			if ids[id] {
+				t.Errorf("goroutine %d is in two groups", id)
+			}
+			ids[id] = true
+		}
+	}
+	if len(ids) != 29 || len(grouped.Goroutines) != 10 {
+		t.Errorf("got %d goroutines in %d groups, want 29 in 10", len(ids), len(grouped.Goroutines))
+	}
+}
+
+func TestGoroutinesErrors(t *testing.T) {
+	delveHere(t)
+	for _, test := range []struct {
+		name   string
+		args   []string
+		code   int
+		stderr string
+	}{
+		{"s390x", append([]string{"goroutines"}, caseArgs(t, "s390x-v3-threads")...), exitFailed, "delve does not know s390x"},
+		{"big-endian", append([]string{"goroutines"}, caseArgs(t, "aarch64be-v3-threads")...), exitFailed, "delve does not know big-endian aarch64"},
+		{"C", append([]string{"goroutines"}, caseArgs(t, "amd64-v3-threads")...), exitFailed, "no Go program was found"},
+		{"no file", []string{"goroutines", "--sysroot", "testdata", filepath.Join(goroutinesDir, "amd64", "core.zst")}, exitFailed, "no Go program was found"},
+		{"bad goroutine", goroutinesOf("amd64", "--goroutine", "40,1000"), exitIncomplete, "1000: no such goroutine"},
+		{"complete", goroutinesOf("amd64", "--goroutine", "40"), exitIncomplete, ""},
+		{"bad format", goroutinesOf("amd64", "--format", "xml"), exitFailed, "xml"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, stderr, code := sfcore(test.args...)
+			if code != test.code || !strings.Contains(stderr, test.stderr) {
+				t.Errorf("got exit code %d, %q, want %d, %q in it", code, stderr, test.code, test.stderr)
+			}
+		})
+	}
+}
+
+// What was found before delve ends is printed, and that there may be more.
+func TestGoroutinesCutShort(t *testing.T) {
+	old := listGoroutines
+	defer func() { listGoroutines = old }()
+	listGoroutines = func(_ context.Context, _ *goroutine.Setup, _ memreader.Reader, sink goroutine.Sink) error {
+		sink.Begin(goroutine.Text{Lo: 0x401000, Hi: 0x488000})
+		sink.Goroutine(&goroutine.Goroutine{ID: 7, Status: "waiting", Saved: goroutine.Saved{PC: 0x99}})
+		return errors.New("delve ended: \x1b panic")
+	}
+	stdout, stderr, code := sfcore(goroutinesOf("amd64")...)
+	if code != exitIncomplete || !strings.Contains(stdout, "Goroutine 7 [waiting]") || !strings.Contains(stdout, "0x99, is not in Go code") ||
+		!strings.Contains(stderr, `not complete: delve ended: \u001b panic`) {
+		t.Errorf("got exit code %d, %s\n%s", code, stdout, stderr)
+	}
+}
+
+func TestCompareStacks(t *testing.T) {
+	text := goroutine.Text{Lo: 0x1000, Hi: 0x2000}
+	// C at 0x9000 and above; an address twice is an inlined call and its frame.
+	frames := func(pcs ...target.Addr) []goroutineFrame {
+		var list []goroutineFrame
+		for i, pc := range pcs {
+			f := goroutineFrame{FrameReport: target.FrameReport{Index: i, PC: pc}}
+			f.Inlined = i+1 < len(pcs) && pcs[i+1] == pc
+			list = append(list, f)
+		}
+		return list
+	}
+	theirs := func(pcs ...uint64) []goroutine.Frame {
+		var list []goroutine.Frame
+		for i, pc := range pcs {
+			f := goroutine.Frame{Place: goroutine.Place{PC: pc}, Variables: []goroutine.Variable{{Name: "v"}}}
+			f.Inlined = i+1 < len(pcs) && pcs[i+1] == pc
+			list = append(list, f)
+		}
+		return list
+	}
+	for _, test := range []struct {
+		name     string
+		ours     []goroutineFrame
+		theirs   []goroutine.Frame
+		err      string
+		from, to int // -1 if they agree
+		frames   int
+		leaves   bool
+	}{
+		{"same", frames(0x1001, 0x1002), theirs(0x1001, 0x1002), "", -1, 0, 0, false},
+		{"nothing", nil, nil, "", -1, 0, 0, false},
+		{"C is not compared", frames(0x9000, 0x1001, 0x9001, 0x1002), theirs(0x1001, 0xa000, 0x1002), "", -1, 0, 0, false},
+		{"we have more inside", frames(0x1001, 0x9000, 0x1003, 0x1003, 0x1004), theirs(0x1001, 0x1004), "", 2, 4, 0, true},
+		{"we have more at the end", frames(0x1001, 0x1002), theirs(0x1001), "", 1, 2, 0, true},
+		{"delve has more", frames(0x1001), theirs(0x1001, 0x1002, 0x1002), "", 1, 1, 2, false},
+		{"another frame", frames(0x1001, 0x1002, 0x1003), theirs(0x1001, 0x1005, 0x1003), "", 1, 2, 1, false},
+		{"an error", frames(0x1001), theirs(0x1001), "lost", 1, 1, 0, false},
+		{"a frame twice", frames(0x1001, 0x1002, 0x1002+1, 0x1002), theirs(0x1001, 0x1002), "", 2, 4, 0, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := compareStacks(test.ours, &goroutine.Goroutine{Frames: test.theirs, Err: test.err}, text)
+			if test.from < 0 {
+				if got != nil {
+					t.Errorf("got %+v, want no difference", got)
+				}
+				return
+			}
+			if got == nil || got.From != test.from || got.To != test.to || len(got.Frames) != test.frames || got.leavesOut() != test.leaves {
+				t.Errorf("got %+v, want #%d to #%d, %d frames, leaves out %v", got, test.from, test.to, test.frames, test.leaves)
+			}
+			for i := range test.ours {
+				f := &test.ours[i]
+				if differs := i >= got.From && i < got.To; len(f.Variables) > 0 == (differs || f.PC >= 0x9000) {
+					t.Errorf("#%d: got variables %v, want them only where delve agrees", i, f.Variables)
+				}
+			}
+		})
+	}
+}

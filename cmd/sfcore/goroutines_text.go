@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/sfcore/sfcore/target"
+)
+
+// goroutineFormat renders the pieces of a list of goroutines.
+type goroutineFormat interface {
+	head(*target.Report) []byte
+	goroutine(*goroutineReport) []byte
+	separator() string
+	// tail is told how many goroutines of the runtime were left out.
+	tail(t *target.Target, hidden int) []byte
+}
+
+func newGoroutineFormat(name string, paint painter) goroutineFormat {
+	switch name {
+	case "json":
+		return goroutineJSON{}
+	case "jsonl":
+		return goroutineLines{}
+	}
+	return &goroutineText{textFormat{paint: paint}}
+}
+
+// goroutineText renders goroutines for people.
+type goroutineText struct{ textFormat }
+
+// maxIDs is how many ids of a group are printed: a line or two.
+const maxIDs = 20
+
+func (w *goroutineText) goroutine(r *goroutineReport) []byte {
+	b := []byte("\n")
+	if len(r.IDs) > 1 {
+		b = fmt.Appendf(b, "%d goroutines", len(r.IDs))
+	} else {
+		b = fmt.Appendf(b, "Goroutine %d", r.ID)
+	}
+	if state := orUnknown(r.WaitReason, r.Status, "unknown"); r.Status != "" {
+		b = fmt.Appendf(b, " [%s]", plain(state))
+	}
+	if r.TID != 0 && len(r.IDs) < 2 {
+		b = fmt.Appendf(b, " on thread %d", r.TID)
+	}
+	if r.Start != nil && r.Start.Function != "" {
+		b = fmt.Appendf(b, ": %s", plain(r.Start.Function))
+	}
+	if r.Created != nil && r.Created.Function != "" {
+		b = fmt.Appendf(b, ", created by %s", plain(r.Created.Function))
+		if r.Created.File != "" {
+			b = fmt.Appendf(b, " at %s:%d", plain(r.Created.File), r.Created.Line)
+		}
+	}
+	b = append(b, '\n')
+	if len(r.IDs) > 1 {
+		b = append(b, "  ids"...)
+		for _, id := range r.IDs[:min(len(r.IDs), maxIDs)] {
+			b = strconv.AppendInt(append(b, ' '), id, 10)
+		}
+		if len(r.IDs) > maxIDs {
+			b = append(b, " ..."...)
+		}
+		b = append(b, '\n')
+	}
+	for i := range r.Frames {
+		f := &r.Frames[i]
+		b = w.frame(b, &f.FrameReport)
+		for _, v := range f.Variables {
+			b = w.variable(b, v.Name, v.Type, v.Value, v.Err)
+		}
+	}
+	return w.delve(w.stop(b, &r.Stop), r.Delve)
+}
+
+func (w *goroutineText) variable(b []byte, name, typ, value, err string) []byte {
+	if err != "" {
+		value = w.paint.dim("<" + plain(err) + ">")
+	} else {
+		value = plain(value)
+	}
+	return fmt.Appendf(b, "       %s %s = %s\n", plain(name), w.paint.dim(plain(typ)), value)
+}
+
+// delve says how delve's stack differs.
+func (w *goroutineText) delve(b []byte, d *delveReport) []byte {
+	if d == nil {
+		return b
+	}
+	var says string
+	switch last := d.To - 1; {
+	case d.From == d.To && len(d.Frames) == 0:
+		says = "delve ends here"
+	case d.From == d.To:
+		says = fmt.Sprintf("delve sees more before #%d", d.From)
+	case len(d.Frames) == 0 && d.From == last:
+		says = fmt.Sprintf("delve does not see #%d", d.From)
+	case len(d.Frames) == 0:
+		says = fmt.Sprintf("delve does not see #%d to #%d", d.From, last)
+	case d.From == last:
+		says = fmt.Sprintf("delve sees this instead of #%d", d.From)
+	default:
+		says = fmt.Sprintf("delve sees this instead of #%d to #%d", d.From, last)
+	}
+	if d.Err != "" {
+		says += ": " + plain(d.Err)
+	}
+	b = append(append(append(b, "  -- "...), w.paint.bad(says)...), '\n')
+	for i := range d.Frames {
+		p := &d.Frames[i]
+		b = appendHex16(append(b, "       0x"...), uint64(p.PC))
+		b = append(append(b, "  delve           "...), plain(orUnknown(p.Function, "??"))...)
+		if p.File != "" {
+			b = fmt.Appendf(b, " at %s:%d", plain(p.File), p.Line)
+		}
+		b = append(b, '\n')
+	}
+	return b
+}
+
+func (w *goroutineText) tail(t *target.Target, hidden int) []byte {
+	var b []byte
+	if hidden > 0 {
+		b = fmt.Appendf(b, "\n%d goroutines of Go's runtime are left out; --all prints them\n", hidden)
+	}
+	return append(b, w.textFormat.tail(t)...)
+}
+
+// goroutineJSON renders goroutines as one document.
+type goroutineJSON struct{}
+
+func (goroutineJSON) head(r *target.Report) []byte {
+	return members(`{"schema":"`+goroutinesSchema+`","source":`, r.Source, `,"process":`, r.Process, ",\"goroutines\":[\n")
+}
+
+func (goroutineJSON) goroutine(r *goroutineReport) []byte { return encode(r) }
+
+func (goroutineJSON) separator() string { return ",\n" }
+
+func (goroutineJSON) tail(t *target.Target, hidden int) []byte {
+	return members("],\n\"hidden\":", hidden, `,"modules":`, t.ReportModules(), `,"problems":`, t.ReportProblems(), "}\n")
+}
+
+// goroutineLines renders a line for the process, one for each goroutine, and one
+// for the rest.
+type goroutineLines struct{}
+
+func (goroutineLines) head(r *target.Report) []byte {
+	return members(`{"schema":"`+goroutinesSchema+`","source":`, r.Source, `,"process":`, r.Process, "}\n")
+}
+
+func (goroutineLines) goroutine(r *goroutineReport) []byte { return members(`{"goroutine":`, r, "}\n") }
+
+func (goroutineLines) separator() string { return "" }
+
+func (goroutineLines) tail(t *target.Target, hidden int) []byte {
+	return members(`{"hidden":`, hidden, `,"modules":`, t.ReportModules(), `,"problems":`, t.ReportProblems(), "}\n")
+}
