@@ -4,14 +4,17 @@
 // measures how long sfcore takes to print all their stacks.
 //
 //	go run ./bench peers [-small] [-runs N] [-only TEXT] [-record FILE]
+//	go run ./bench corpus [-small] [-runs N] [-only TEXT] [-record FILE]
 //	go run ./bench growth [-small] [-runs N] [-only TEXT] [-record FILE] [-plot FILE]
 //
 // peers has gdb and eu-stack do the same in turn, and writes a table of the
-// times and of the memory they took. growth makes cores of ten and a hundred
-// times the threads, frames, modules, segments and size.
+// times and of the memory they took; so does corpus, with the small cores of
+// testdata/cores. growth makes cores of ten and a hundred times the threads,
+// frames, modules, segments and size.
 //
-// It needs cc, for peers also gdb and eu-stack, and that the kernel writes core
-// files to the working directory (kernel.core_pattern=core).
+// It needs cc or, for corpus, zstd; gdb and eu-stack; and for peers and growth
+// that the kernel writes core files to the working directory
+// (kernel.core_pattern=core).
 package main
 
 import (
@@ -23,6 +26,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -44,14 +48,14 @@ type bench struct {
 }
 
 func run(args []string) error {
-	flags := flag.NewFlagSet("bench peers|growth", flag.ExitOnError)
+	flags := flag.NewFlagSet("bench peers|corpus|growth", flag.ExitOnError)
 	small := flags.Bool("small", false, "use small cores, to see that everything works")
 	runs := flags.Int("runs", 5, "time each command `N` times, after one run to warm up")
 	only := flags.String("only", "", "run only cases with `TEXT` in their name")
 	record := flags.String("record", "", "also write what is printed to `FILE`")
 	plot := flags.String("plot", "", "draw the growth as SVG into `FILE`")
-	if len(args) == 0 || args[0] != "peers" && args[0] != "growth" {
-		return errors.New("say what to measure: peers or growth")
+	if len(args) == 0 || !slices.Contains([]string{"peers", "corpus", "growth"}, args[0]) {
+		return errors.New("say what to measure: peers, corpus or growth")
 	}
 	_ = flags.Parse(args[1:]) // which exits
 
@@ -62,12 +66,16 @@ func run(args []string) error {
 	defer func() { _ = os.RemoveAll(dir) }()
 	var text strings.Builder
 	b := &bench{runs: *runs, only: *only, dir: dir, sfcore: filepath.Join(dir, "sfcore"), out: io.MultiWriter(os.Stdout, &text)}
-	if err := command(".", "go", "build", "-trimpath", "-o", b.sfcore, "./cmd/sfcore"); err != nil {
+	// As make build does.
+	if err := command(".", "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-o", b.sfcore, "./cmd/sfcore"); err != nil {
 		return err
 	}
-	if args[0] == "peers" {
+	switch args[0] {
+	case "peers":
 		err = b.peers(*small)
-	} else {
+	case "corpus":
+		err = b.corpus(*small)
+	case "growth":
 		err = b.growth(*small, *plot)
 	}
 	if err != nil || *record == "" {

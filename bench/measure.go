@@ -38,36 +38,45 @@ func seconds(d time.Duration) string {
 func (b *bench) measure(words []string, frame string) (m measurement, err error) {
 	var times []time.Duration
 	for i := range b.runs + 1 {
-		cmd := exec.Command(words[0], words[1:]...)
-		file, err := os.CreateTemp("", "sfcore-bench")
+		once, err := runOnce(words, frame)
 		if err != nil {
 			return m, err
 		}
-		cmd.Stdout = file
-		begin := time.Now()
-		err = cmd.Run()
-		took := time.Since(begin)
-		// sfcore and eu-stack exit with 1 if a stack is not complete.
-		if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
-			return m, fmt.Errorf("%s: %w", words[0], err)
-		}
-		_, err = file.Seek(0, io.SeekStart)
-		if err == nil {
-			m.frames, err = count(file, frame)
-		}
-		file.Close()
-		_ = os.Remove(file.Name())
-		if err != nil {
-			return m, err
-		}
-		m.rss = max(m.rss, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss<<10)
+		m.frames, m.rss = once.frames, max(m.rss, once.rss)
 		if i > 0 {
-			times = append(times, took)
+			times = append(times, once.time)
 		}
 	}
 	slices.Sort(times)
 	m.time = times[len(times)/2]
 	return m, nil
+}
+
+// runOnce runs a command and counts the lines that begin with frame.
+func runOnce(words []string, frame string) (m measurement, err error) {
+	file, err := os.CreateTemp("", "sfcore-bench")
+	if err != nil {
+		return m, err
+	}
+	defer func() {
+		file.Close()
+		_ = os.Remove(file.Name())
+	}()
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Stdout = file
+	begin := time.Now()
+	err = cmd.Run()
+	m.time = time.Since(begin)
+	// sfcore and eu-stack exit with 1 if a stack is not complete.
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		return m, fmt.Errorf("%s: %w", words[0], err)
+	}
+	m.rss = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	if _, err = file.Seek(0, io.SeekStart); err != nil {
+		return m, err
+	}
+	m.frames, err = count(file, frame)
+	return m, err
 }
 
 // count returns how many lines begin with prefix. It does not keep them: the

@@ -10,8 +10,8 @@ import (
 
 // The plot, in pixels.
 const (
-	width, height             = 760, 440
-	left, right, top, bottom  = 70, 190, 20, 50
+	width, height             = 780, 440
+	left, right, top, bottom  = 70, 210, 20, 50
 	leastTime, decadesOfTimes = 1e-3, 3 // seconds
 )
 
