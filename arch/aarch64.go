@@ -34,6 +34,7 @@ func aarch64(bigEndian bool) *Arch {
 
 		// struct user_pt_regs at pr_reg: x0-x30, sp, pc, pstate.
 		PrStatus: run(33, PrStatusRegs),
+		Vector:   VectorRegs{First: 64, Num: 32, Size: 16}, // v0-v31, struct user_fpsimd_state
 
 		// The frame record is somewhere in the frame, so FP + 16 is only a
 		// lower bound of the CFA and SP is not recovered [AAPCS64, 6.2.3].

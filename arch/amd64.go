@@ -24,6 +24,7 @@ var AMD64 = &Arch{
 	// struct user_regs_struct at pr_reg [linux arch/x86/include/asm/user_64.h].
 	PrStatus: inOrder(PrStatusRegs, 15, 14, 13, 12, 6, 3, 11, 10, 9, 8, 0, 2, 1, 4, 5,
 		NoReg, amd64RIP, NoReg, NoReg, amd64RSP),
+	Vector: VectorRegs{First: 17, Num: 16, Off: 160, Size: 16}, // xmm0-xmm15 in the FXSAVE area [Intel SDM 1, table 10-2]
 
 	FramePointer: Row{
 		CFA: RegOffset(amd64RBP, 16), RA: AtCFA(-8), FP: AtCFA(-16),

@@ -45,6 +45,8 @@ type Arch struct {
 	// the NT_PRSTATUS and NT_FPREGSET notes. PrStatusPID is the offset of the
 	// thread id, PrStatusSignal that of the 16-bit pr_cursig.
 	PrStatus, FPRegSet []RegLoc
+	// Vector are the registers without a slot in Regs.
+	Vector VectorRegs
 
 	// FramePointer recovers the caller by the frame-pointer convention (on
 	// s390x: by the back chain).
@@ -80,6 +82,24 @@ type Arch struct {
 	// CallSlot is CallTarget for a call that names the word with its target;
 	// nil where no instruction does.
 	CallSlot func(code []byte, ra uint64) (slot uint64, ok bool)
+}
+
+// VectorRegs are registers that are not recovered in callers: they lie one after
+// the other in the descriptor of NT_FPREGSET.
+type VectorRegs struct {
+	First     uint64 // DWARF number of the first
+	Num       uint64
+	Off, Size uint64 // of the first in the descriptor, and of each, in bytes
+}
+
+// Bytes returns the register with DWARF number n from a descriptor of
+// NT_FPREGSET; nil if it is not there.
+func (v *VectorRegs) Bytes(n uint64, desc []byte) []byte {
+	off := v.Off + (n-v.First)*v.Size
+	if n < v.First || n-v.First >= v.Num || off+v.Size > uint64(len(desc)) {
+		return nil
+	}
+	return desc[off : off+v.Size]
 }
 
 // RegLoc is the place of an 8-byte register in a structure.

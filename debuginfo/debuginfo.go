@@ -59,6 +59,7 @@ type Data struct {
 	ranges ranges
 	split  splitFiles
 	work   work
+	types  map[typeKey]*Type
 }
 
 // New returns the debug information in an ELF file, which must stay valid as

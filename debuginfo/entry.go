@@ -125,6 +125,8 @@ func (u *unit) refer(v value) (entry, bool) {
 		return u.entryAt(u.off + v.num)
 	case formRefAddr:
 		return u.file.entryAt(v.num)
+	case formRefSig8:
+		return u.file.typeWithSignature(v.num)
 	case formGNURefAlt, formRefSup4, formRefSup8:
 		if alt := u.file.supplement(); alt != nil {
 			return alt.entryAt(v.num)
@@ -138,4 +140,22 @@ func (f *file) entryAt(off uint64) (entry, bool) {
 		return u.entryAt(off)
 	}
 	return entry{}, false
+}
+
+// childEntries yields the entries right below e.
+func (e *entry) childEntries() iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		r := e.u.entries(e.attrs)
+		e.skip(&r)
+		if !e.children {
+			return
+		}
+		for {
+			c, ok := e.u.next(&r)
+			if !ok || c.abbrev == nil || !yield(c) {
+				return
+			}
+			c.skipTree(&r)
+		}
+	}
 }

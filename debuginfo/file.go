@@ -21,12 +21,14 @@ const (
 	secRanges
 	secRnglists
 	secAranges
+	secLoc
+	secLoclists
 	numSections
 )
 
 var sectionNames = [numSections]string{
 	".debug_info", ".debug_abbrev", ".debug_line", ".debug_str", ".debug_line_str", ".debug_str_offsets",
-	".debug_addr", ".debug_ranges", ".debug_rnglists", ".debug_aranges",
+	".debug_addr", ".debug_ranges", ".debug_rnglists", ".debug_aranges", ".debug_loc", ".debug_loclists",
 }
 
 // file is a set of sections that refer to each other.
@@ -43,6 +45,8 @@ type file struct {
 	listed   bool
 	alt      *file
 	altDone  bool
+	types    typeUnits
+	isTypes  bool // .debug_info stands for .debug_types
 }
 
 func newFile(d *Data, f *elfx.File, suffix string) *file {

@@ -80,8 +80,8 @@ func (u *unit) splitIn(f *file) *unit {
 // Sections in a package file [DWARF 5, table 7.1; GNU DebugFissionDWP], which
 // differ in versions 2 and 5 of its index.
 var packageSections = map[uint64][]section{
-	2: {1: secInfo, 3: secAbbrev, 4: secLine, 6: secStrOffsets},
-	5: {1: secInfo, 3: secAbbrev, 4: secLine, 6: secStrOffsets, 8: secRnglists},
+	2: {1: secInfo, 3: secAbbrev, 4: secLine, 5: secLoc, 6: secStrOffsets},
+	5: {1: secInfo, 3: secAbbrev, 4: secLine, 5: secLoclists, 6: secStrOffsets, 8: secRnglists},
 }
 
 // maxColumns bounds the columns of an index; there are eight kinds.

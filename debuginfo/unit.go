@@ -11,7 +11,8 @@ type unit struct {
 	kind       uint8
 	addrSize   uint64
 	offsetSize uint64
-	id         uint64 // of a skeleton or split unit
+	id         uint64 // of a skeleton or split unit; the signature of a type unit
+	typeOff    uint64 // of the type in a type unit, from its header
 	abbrevs    *abbrevs
 
 	// From the unit's entry.
@@ -24,6 +25,7 @@ type unit struct {
 	strOffsets uint64
 	addrBase   uint64
 	rnglists   uint64
+	loclists   uint64
 	rangesBase uint64
 
 	skeleton      *unit // of a split unit
@@ -62,6 +64,9 @@ func (f *file) parseUnit(off uint64) *unit {
 	switch {
 	case u.version >= 2 && u.version <= 4:
 		table, u.addrSize = r.uint(u.offsetSize), r.uint(1)
+		if f.isTypes {
+			u.kind, u.id, u.typeOff = unitType, r.uint(8), r.uint(u.offsetSize)
+		}
 	case u.version == 5:
 		u.kind = r.byte()
 		u.addrSize, table = r.uint(1), r.uint(u.offsetSize)
@@ -69,7 +74,7 @@ func (f *file) parseUnit(off uint64) *unit {
 		case unitSkeleton, unitSplitCompile:
 			u.id = r.uint(8)
 		case unitType, unitSplitType:
-			r.take(8 + u.offsetSize)
+			u.id, u.typeOff = r.uint(8), r.uint(u.offsetSize)
 		}
 	default:
 		return bad("version", "%d is none of 2 to 5", u.version)
@@ -90,7 +95,7 @@ func (f *file) parseUnit(off uint64) *unit {
 func (u *unit) readEntry() {
 	if u.file.suffix != "" && u.version >= 5 {
 		// The tables of a split unit begin after their headers [DWARF 5, 7.3.2.1].
-		u.strOffsets, u.rnglists = 2*u.offsetSize, 2*u.offsetSize+4
+		u.strOffsets, u.rnglists, u.loclists = 2*u.offsetSize, 2*u.offsetSize+4, 2*u.offsetSize+4
 	}
 	e, ok := u.entryAt(u.first)
 	if !ok {
@@ -118,6 +123,8 @@ func (u *unit) readEntry() {
 			u.addrBase = v.num
 		case attrRnglistsBase:
 			u.rnglists = v.num
+		case attrLoclistsBase:
+			u.loclists = v.num
 		case attrGNURangesBase:
 			u.rangesBase = v.num
 		case attrGNUDwoID:

@@ -1,0 +1,77 @@
+package unwind
+
+import "github.com/sfcore/sfcore/arch"
+
+// Complete recovers registers of frames, which Unwind found, that their rows do
+// not tell: SFrame has none but SP, FP and the return address. Where call frame
+// information agrees with the walk about these, the registers that callees save
+// are taken from it. The CFA of the last frame is computed too, if it was not.
+func (u *Unwinder) Complete(frames []Frame) {
+	u.start()
+	for i := range frames {
+		f := &frames[i]
+		if f.Signal || f.Module == nil {
+			continue
+		}
+		var row arch.Row
+		if !u.describe(f, &row) {
+			continue
+		}
+		cfa, ok := u.compute(row.CFA, &f.Regs, 0)
+		if !ok {
+			continue
+		}
+		if i+1 == len(frames) {
+			if f.CFA == 0 && cfa%8 == 0 {
+				f.CFA = cfa
+			}
+			return
+		}
+		if caller := &frames[i+1]; f.CFA == cfa && (caller.Method == SFrame || caller.Method == CFI || caller.Method == FramePointer) {
+			u.complete(&row, f, caller)
+		}
+	}
+}
+
+// describe finds the row that call frame information has for f.
+func (u *Unwinder) describe(f *Frame, row *arch.Row) bool {
+	for _, s := range f.Module.CFI {
+		found, err := u.fdes().Find(s, f.LookupPC(), &f.Regs, &u.words, row)
+		if found || err != nil {
+			return found && !row.Signal
+		}
+	}
+	return false
+}
+
+// complete adds what a row tells of the caller's registers, if it leads to the
+// same caller.
+func (u *Unwinder) complete(row *arch.Row, f, caller *Frame) {
+	ra, ok := u.compute(row.RA, &f.Regs, f.CFA)
+	if u.Arch.PAC {
+		ra &^= u.PACMask
+	}
+	if !ok || ra != caller.PC {
+		return
+	}
+	fp, known := u.compute(row.FP, &f.Regs, f.CFA)
+	if old, ok := caller.Regs.Get(u.Arch.FP); ok && known && old != fp {
+		return
+	}
+	full := *caller
+	missed := u.missed
+	u.recover(row, f, &full, f.CFA, ra)
+	u.missed = missed
+	for reg, v := range full.Regs.All() {
+		if _, ok := caller.Regs.Get(reg); !ok {
+			caller.Regs.Set(reg, v)
+		}
+	}
+}
+
+// compute is eval without a note of why there is no value.
+func (u *Unwinder) compute(r arch.Rule, regs *arch.Regs, cfa uint64) (uint64, bool) {
+	missed := u.missed
+	defer func() { u.missed = missed }()
+	return u.eval(r, regs, cfa, CFI)
+}
