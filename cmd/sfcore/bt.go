@@ -16,6 +16,7 @@ import (
 type btCommand struct {
 	openFlags
 	live    liveFlags
+	dlv     dlvFlag
 	format  string
 	color   string
 	threads []int
@@ -26,7 +27,7 @@ type btCommand struct {
 func newBtCommand() *cobra.Command {
 	c := &btCommand{}
 	cmd := &cobra.Command{
-		Use:   "bt [flags] CORE [EXE] | bt [flags] -p PID",
+		Use:   "bt [flags] CORE [EXE] | bt [flags] -p PID | bt [flags] --dlv HOST:PORT [EXE]",
 		Short: "Print the stacks of all threads",
 		Long: `bt prints the stack of every thread of a core file, the crashed thread's first,
 or of a live process as it is at one moment.
@@ -53,11 +54,16 @@ handler. A core that is compressed may be kept in a temporary file.
 
 With -p the process is stopped, its registers and stacks are copied, and it goes
 on; everything else is done before and after. The last line says how long it
-stood still. It goes on even if sfcore is killed meanwhile.`,
+stood still. It goes on even if sfcore is killed meanwhile.
+
+With --dlv the process is the one that a running dlv --headless has stopped. sfcore
+asks dlv for threads, registers and memory, and changes nothing: the process stays
+stopped. dlv needs --accept-multiclient, or it ends when sfcore is done.`,
 		Example: `  sfcore bt core.1234
   sfcore bt --path ./build core.zst ./build/server
   zcat core.gz | sfcore bt --format json - | jq .threads[0]
   sfcore bt -p 1234
+  sfcore bt --dlv 127.0.0.1:4040
   sfcore bt -p 1234 --interval 10s --count 6 --format jsonl`,
 		Args:              c.checkArgs,
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
@@ -65,6 +71,7 @@ stood still. It goes on even if sfcore is killed meanwhile.`,
 	}
 	c.register(cmd)
 	c.live.register(cmd)
+	c.dlv.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&c.format, "format", "text", "text, json (one document) or jsonl (one line per thread)")
 	f.StringVar(&c.color, "color", "auto", "auto, always or never")
@@ -93,7 +100,7 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 		}
 		return c.runLive(cmd, paint)
 	}
-	t, err := c.open(cmd.Context(), args)
+	t, err := c.openProcess(cmd.Context(), &c.dlv, args)
 	if err != nil {
 		return err
 	}
@@ -104,9 +111,12 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 // checkArgs tells a core file from a process.
 func (c *btCommand) checkArgs(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("pid") {
+		if c.dlv.addr != "" {
+			return errors.New("-p and --dlv: give one of them")
+		}
 		return c.live.check(args)
 	}
-	return cobra.RangeArgs(1, 2)(cmd, args)
+	return c.dlv.check(cmd, args)
 }
 
 // print prints the stacks of a process.

@@ -14,20 +14,22 @@ import (
 
 type infoCommand struct {
 	openFlags
+	dlv    dlvFlag
 	format string
 }
 
 func newInfoCommand() *cobra.Command {
 	c := &infoCommand{}
 	cmd := &cobra.Command{
-		Use:   "info [flags] CORE [EXE]",
+		Use:   "info [flags] CORE [EXE] | info [flags] --dlv HOST:PORT [EXE]",
 		Short: "Say why the process stopped and what it was made of",
 		Long: `info prints the signal and what it means, the command, the threads, and every
 module with its build-id, the file found for it and where its unwind tables are.`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: c.dlv.check,
 		RunE: c.run,
 	}
 	c.register(cmd)
+	c.dlv.register(cmd)
 	cmd.Flags().StringVar(&c.format, "format", "text", "text or json")
 	return cmd
 }
@@ -36,7 +38,7 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 	if c.format != "text" && c.format != "json" {
 		return fmt.Errorf("--format: %q is neither text nor json", c.format)
 	}
-	t, err := c.open(cmd.Context(), args)
+	t, err := c.openProcess(cmd.Context(), &c.dlv, args)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ var imports = map[string]string{
 	"unwind": "arch memreader internal/disasm sframe cfi",
 	"core":   "arch memreader internal/elfx",
 	"symbol": "arch internal/elfx pclntab",
+	"dlv":    "arch memreader core",
 
 	"debuginfo": "internal/elfx",
 	"variable":  "arch memreader expr debuginfo",
@@ -65,7 +66,7 @@ var imports = map[string]string{
 	"internal/goroutine":    "arch memreader",
 	"internal/delvebackend": "internal/goroutine",
 
-	"cmd/sfcore": "internal/goroutine arch memreader internal/elfx sframe cfi unwind core symbol resolve target debuginfod dap plugin compare synth",
+	"cmd/sfcore": "internal/goroutine arch memreader internal/elfx sframe cfi unwind core symbol resolve target debuginfod dlv dap plugin compare synth",
 
 	"cmd/sfcore-plugin": "core target plugin",
 	"cmd/sfcore-delve":  "internal/delvebackend",

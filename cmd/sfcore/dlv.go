@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sfcore/sfcore/dlv"
+	"github.com/sfcore/sfcore/target"
+	"github.com/spf13/cobra"
+)
+
+// dlvFlag names a running dlv --headless.
+type dlvFlag struct{ addr string }
+
+func (d *dlvFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&d.addr, "dlv", "", "look at the process that a dlv --headless at `HOST:PORT` or unix:PATH has stopped")
+}
+
+// openProcess opens the core in args, or the process that dlv holds, whose
+// program may be in args.
+func (o *openFlags) openProcess(ctx context.Context, d *dlvFlag, args []string) (*target.Target, error) {
+	if d.addr == "" {
+		return o.open(ctx, args)
+	}
+	if o.sandbox {
+		return nil, errors.New("--sandbox: dlv cannot be asked from there")
+	}
+	opts, err := o.options(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) > 0 {
+		opts.Exe = args[0]
+	}
+	return openDlv(ctx, d.addr, opts)
+}
+
+// openDlv opens the process that a dlv --headless has stopped.
+func openDlv(ctx context.Context, addr string, opts target.Options) (*target.Target, error) {
+	img, err := dlv.Open(ctx, addr)
+	if errors.Is(err, dlv.ErrRunning) {
+		return nil, fmt.Errorf("%w (in dlv: halt, or Ctrl-C)", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return target.New(img, opts), nil
+}
+
+// check tells a core file from a process, for commands that take either.
+func (d *dlvFlag) check(cmd *cobra.Command, args []string) error {
+	if d.addr != "" {
+		return cobra.MaximumNArgs(1)(cmd, args)
+	}
+	return cobra.RangeArgs(1, 2)(cmd, args)
+}
