@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,7 +26,7 @@ type config struct {
 	Cwd         string    `json:"cwd"`
 	MaxFrames   int       `json:"maxFrames"`
 	Debuginfod  fetching  `json:"debuginfod"`
-	Dlv         string    `json:"dlv"`
+	Dlv         string    `json:"dlv"` // address of a dlv --headless
 
 	// cppdbg
 	CoreDumpPath  string    `json:"coreDumpPath"`
@@ -35,6 +36,8 @@ type config struct {
 
 	// delve
 	Mode           string        `json:"mode"`
+	Host           string        `json:"host"` // of dlv, with mode remote
+	Port           int           `json:"port"`
 	CoreFilePath   string        `json:"coreFilePath"`
 	SubstitutePath []replacement `json:"substitutePath"`
 }
@@ -54,12 +57,9 @@ func parseConfig(raw json.RawMessage) (*config, error) {
 func (c *config) process() (Process, error) {
 	var p Process
 	switch c.Mode {
-	case "", "core", "local", "attach":
+	case "", "core", "local", "attach", "remote":
 	default:
 		return p, newError(idLaunch, "mode %q would run a program; sfcore opens core files (\"coreFile\") and running processes (\"pid\")", c.Mode)
-	}
-	if c.Dlv != "" {
-		return p, newError(idLaunch, "\"dlv\": this adapter does not go through a delve server; name the core file (\"coreFile\") or the process (\"pid\") itself")
 	}
 	var named []string
 	for _, core := range []struct{ key, path string }{
@@ -79,9 +79,17 @@ func (c *config) process() (Process, error) {
 			p.PID = int(pid.id)
 		}
 	}
+	if c.Dlv != "" {
+		named = append(named, `"dlv"`)
+		p.Dlv = c.Dlv
+	}
+	if c.Mode == "remote" && c.Port != 0 {
+		named = append(named, `"port"`)
+		p.Dlv = net.JoinHostPort(cmp.Or(c.Host, "127.0.0.1"), strconv.Itoa(c.Port))
+	}
 	switch {
 	case len(named) == 0:
-		return p, newError(idLaunch, "the launch configuration names no process: set \"coreFile\" to the path of a core file, or \"pid\" to the id of a running process")
+		return p, newError(idLaunch, "the launch configuration names no process: set \"coreFile\" to the path of a core file, \"pid\" to the id of a running process, or \"dlv\" to the address of a dlv --headless")
 	case len(named) > 1:
 		return p, newError(idLaunch, "the launch configuration names %d processes, by %s: only one can be opened", len(named), strings.Join(named, " and "))
 	case p.PID < 0:

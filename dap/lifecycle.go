@@ -56,7 +56,7 @@ func (s *session) open(ctx context.Context, raw json.RawMessage) (any, error) {
 	}
 	s.config = c
 	s.event("process", &godap.ProcessEventBody{
-		Name: s.snap.name(), SystemProcessId: p.PID, IsLocalProcess: true, StartMethod: "attach", PointerSize: 64,
+		Name: s.snap.name(), SystemProcessId: p.PID, IsLocalProcess: p.Dlv == "", StartMethod: "attach", PointerSize: 64,
 	})
 	s.then(func() { s.event("initialized", nil) })
 	return nil, nil
@@ -65,8 +65,11 @@ func (s *session) open(ctx context.Context, raw json.RawMessage) (any, error) {
 // take opens the process, which replaces the snapshot there was.
 func (s *session) take(ctx context.Context, p Process) error {
 	name := p.Core
-	if p.PID != 0 {
+	switch {
+	case p.PID != 0:
 		name = fmt.Sprintf("process %d", p.PID)
+	case p.Dlv != "":
+		name = "the process of dlv at " + p.Dlv
 	}
 	use, stop := context.WithCancel(context.Background())
 	p.Use = use
@@ -128,6 +131,8 @@ func (s *session) announce() {
 		if live := snap.target.Image().Live; live != nil {
 			body.Text += fmt.Sprintf("; it stood still for %v", live.StoppedFor.Round(time.Microsecond))
 		}
+	case s.process.Dlv != "":
+		body.Description, body.Text = "Stopped by dlv", "dlv has stopped the process, and lets it go on"
 	case snap.target.Image().Signal != nil:
 		info := snap.exception(snap.target.Image().Signal)
 		body.Reason, body.Description, body.Text = "exception", info.Details.FullTypeName, info.Details.Message
@@ -157,6 +162,8 @@ func (s *session) resume(context.Context, *none) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case s.process.Dlv != "":
+		return nil, newError(idExecution, "dlv holds the process: let it go on there; pause then looks at where it has stopped next")
 	case s.process.PID == 0:
 		return nil, newError(idExecution, "a core file is what is left of a process that has ended: it cannot be continued")
 	}
@@ -169,7 +176,7 @@ func (s *session) pause(ctx context.Context, _ *none) (any, error) {
 	switch {
 	case s.config == nil:
 		return nil, newError(idState, "no process is open; send launch or attach first")
-	case s.process.PID == 0:
+	case s.process.Core != "":
 		return nil, newError(idExecution, "a core file does not run, so it cannot be paused")
 	}
 	if err := s.take(ctx, s.process); err != nil {

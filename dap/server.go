@@ -15,6 +15,9 @@ import (
 type Process struct {
 	// Core is the name of a core file; "" for a live process.
 	Core string
+	// Dlv is the address of a dlv --headless, HOST:PORT or unix:PATH, which has
+	// stopped the process; "" if none does.
+	Dlv string
 	// PID is the id of a live process.
 	PID int
 	// Options say where its files are.

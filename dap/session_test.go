@@ -93,7 +93,8 @@ func TestConfigurations(t *testing.T) {
 		"two":            {map[string]any{"coreFile": "a", "pid": 1}, idLaunch, `"coreFile" and "pid"`},
 		"negative":       {map[string]any{"pid": -1}, idLaunch, "-1"},
 		"debug mode":     {map[string]any{"mode": "debug", "program": "."}, idLaunch, `"debug"`},
-		"dlv":            {map[string]any{"dlv": "localhost:1"}, idLaunch, "dlv"},
+		"dlv and core":   {map[string]any{"coreFile": "a", "dlv": "localhost:1"}, idLaunch, `"coreFile" and "dlv"`},
+		"remote":         {map[string]any{"mode": "remote", "host": "h"}, idLaunch, `"dlv"`},
 		"wrong type":     {map[string]any{"coreFile": 7}, idLaunch, `"coreFile"`},
 		"wrong map":      {map[string]any{"coreFile": "a", "sourceMap": []int{1}}, idLaunch, `"sourceMap"`},
 		"not an id":      {map[string]any{"pid": "init"}, idLaunch, "init"},
@@ -185,6 +186,59 @@ func TestLive(t *testing.T) {
 		t.Errorf("got %q, want that the process has ended", r.Message)
 	}
 	c.do("disconnect", nil, nil)
+}
+
+// TestDlv looks at a process that a dlv has stopped, and again where dlv has
+// stopped it next.
+func TestDlv(t *testing.T) {
+	for name, config := range map[string]any{
+		"dlv":  map[string]any{"dlv": "127.0.0.1:4040"},
+		"Go's": map[string]any{"mode": "remote", "port": 4040},
+	} {
+		t.Run(name, func(t *testing.T) {
+			taken, running := 0, false
+			c := connect(t, &Server{Open: func(ctx context.Context, p Process, progress func(done, total int64)) (*target.Target, error) {
+				if p.Dlv != "127.0.0.1:4040" || p.PID != 0 || p.Core != "" {
+					t.Errorf("got %+v, want dlv's address alone", p)
+				}
+				if running {
+					return nil, errors.New("the process runs")
+				}
+				taken++
+				config, err := parseConfig(mustJSON(t, corpus("amd64-v3-threads")))
+				if err != nil {
+					return nil, err
+				}
+				if p, err = config.process(); err != nil {
+					return nil, err
+				}
+				return openCore(ctx, p, progress)
+			}})
+			c.do("initialize", initialize, nil)
+			c.do("attach", config, nil)
+			c.do("configurationDone", nil, nil)
+			var stopped godap.StoppedEventBody
+			c.event("stopped", &stopped)
+			if stopped.Reason != "pause" || len(c.frames(stopped.ThreadId)) == 0 {
+				t.Errorf("got %+v, want a pause and frames", stopped)
+			}
+			if r := c.refused("continue", map[string]any{"threadId": stopped.ThreadId}, idExecution); !strings.Contains(r.Message, "dlv holds") {
+				t.Errorf("got %q", r.Message)
+			}
+			c.do("pause", map[string]any{"threadId": stopped.ThreadId}, nil)
+			c.event("stopped", &stopped)
+			if running = true; taken != 2 {
+				t.Errorf("opened %d times, want 2", taken)
+			}
+			if r := c.refused("pause", map[string]any{"threadId": stopped.ThreadId}, idOpen); r.Message != "the process runs" {
+				t.Errorf("got %q", r.Message)
+			}
+			if len(c.frames(stopped.ThreadId)) == 0 {
+				t.Error("the last snapshot is gone")
+			}
+			c.do("disconnect", nil, nil)
+		})
+	}
 }
 
 // TestOrder checks that requests sent at once are answered in their order.

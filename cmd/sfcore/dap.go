@@ -12,6 +12,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/dap"
 	"github.com/sfcore/sfcore/debuginfod"
+	"github.com/sfcore/sfcore/dlv"
 	"github.com/sfcore/sfcore/target"
 )
 
@@ -68,9 +69,12 @@ func (c *dapCommand) run(cmd *cobra.Command, _ []string) error {
 func openForDAP(ctx context.Context, p dap.Process, progress func(done, total int64)) (*target.Target, error) {
 	var img *core.Image
 	var err error
-	if p.Core != "" {
+	switch {
+	case p.Core != "":
 		img, err = core.Open(ctx, p.Core, core.Options{Progress: progress})
-	} else {
+	case p.Dlv != "":
+		img, err = dlv.Open(ctx, p.Dlv)
+	default:
 		withoutJobControl(func() { img, err = core.Attach(ctx, p.PID, core.AttachOptions{}) })
 	}
 	if err != nil {
