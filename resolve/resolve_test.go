@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -131,6 +132,37 @@ func TestKept(t *testing.T) {
 	write(t, []byte("\x00\xff nonsense\n1 2 3\n"), k.file)
 	if got := find(11); len(got) != 1 {
 		t.Errorf("damaged: got %q", got)
+	}
+}
+
+// Files that did not change are not opened again: here they hold something else
+// in the same place, with the same size and time.
+func TestKeptOpensNothing(t *testing.T) {
+	tree := t.TempDir()
+	opts := Options{Paths: []string{tree}, CacheDir: t.TempDir(), DebugDirs: []string{}}
+	const decoys = 2000
+	for i := range decoys {
+		write(t, program(uint64(i)+1), tree, fmt.Sprint(i%50), fmt.Sprintf("%d.so", i))
+	}
+	cold := New(opts).byID()
+	for _, names := range cold {
+		for _, name := range names {
+			st, err := os.Stat(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, make([]byte, st.Size()), name)
+			if err := os.Chtimes(name, time.Time{}, st.ModTime()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if warm := New(opts).byID(); len(warm) != decoys || !maps.EqualFunc(warm, cold, slices.Equal) {
+		t.Errorf("got %d build-ids, want the %d of before", len(warm), len(cold))
+	}
+	opts.CacheDir = ""
+	if got := New(opts).byID(); len(got) != 0 {
+		t.Errorf("got %d build-ids of files that have none", len(got))
 	}
 }
 
