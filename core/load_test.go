@@ -205,16 +205,18 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// FuzzLoad decompresses any bytes: no panic, no more than allowed.
+// FuzzLoad decompresses any bytes: what begins like a core, and no more than
+// allowed, or an error.
 func FuzzLoad(f *testing.F) {
+	const limit = 4 << 20
 	core := kernelCore(arch.S390X).Done()
 	for format := range compressors {
 		f.Add(compress(f, format, core))
+		f.Add(compress(f, format, append(core[:len(core):len(core)], make([]byte, limit)...))) // too large
 	}
 	if xz, err := os.ReadFile("testdata/core.xz"); err == nil {
 		f.Add(xz)
 	}
-	const limit = 4 << 20
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -223,8 +225,11 @@ func FuzzLoad(f *testing.F) {
 		if err == nil {
 			defer c.release()
 		}
-		if (err == nil) != (c.release != nil) || len(c.data) > limit {
+		if (err == nil) != (c.release != nil) || len(c.data) > limit || err != nil && c.data != nil {
 			t.Errorf("got %d bytes, error %v", len(c.data), err)
+		}
+		if err == nil && checkStart(c.data, io.EOF) != nil {
+			t.Errorf("got %d bytes that do not begin like a core", len(c.data))
 		}
 		if used := after.TotalAlloc - before.TotalAlloc; used > 4*maxWindow {
 			t.Errorf("%d bytes took %d bytes of memory", len(data), used)

@@ -84,3 +84,25 @@ func FuzzSession(f *testing.F) {
 		}
 	})
 }
+
+// FuzzMessages gives any bytes to the adapter. It ends, and what it answers are
+// messages of the protocol.
+func FuzzMessages(f *testing.F) {
+	initialize := `{"seq":1,"type":"request","command":"initialize","arguments":{"adapterID":"x"}}`
+	frame := func(header, content string) string {
+		return fmt.Sprintf("%s: %d\r\n\r\n%s", header, len(content), content)
+	}
+	f.Add([]byte(frame("Content-Length", initialize) + frame("content-length", `{"seq":2,"type":"request","command":"disconnect"}`)))
+	f.Add([]byte(frame("X: y\r\nContent-Length", `[]`) + frame("Content-Length", `{"type":"event"}`) + frame("Content-Length", `"`)))
+	f.Add([]byte("Content-Length: 4194305\r\n\r\nx"))
+	f.Add([]byte("Content-Length: -1\r\n\r\n"))
+	f.Add([]byte("Content-Length: 99999999999999999999\r\n\r\n"))
+	f.Add(bytes.Repeat([]byte("A: b\r\n"), 20))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		var out bytes.Buffer
+		_ = (&Server{Open: openCore}).Serve(context.Background(), bytes.NewReader(input), &out)
+		if n := len(messages(t, &out)); n > 2*bytes.Count(input, []byte("\n"))+8 {
+			t.Errorf("%d messages to %d bytes", n, len(input))
+		}
+	})
+}

@@ -3,6 +3,7 @@ package symbol
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -99,6 +100,28 @@ func FuzzDemangle(f *testing.F) {
 		}
 		if len(name) > 0 && got == "" {
 			t.Errorf("got nothing from %q", name)
+		}
+	})
+}
+
+// FuzzDebugdata unpacks any bytes as .gnu_debugdata: what comes of it or an
+// error, in bounds.
+func FuzzDebugdata(f *testing.F) {
+	packed := packedSymbols(f)
+	f.Add(packed)
+	f.Add(packed[:len(packed)/2])
+	f.Add([]byte("\xfd7zXZ\x00"))
+	const limit = 1 << 20
+	f.Fuzz(func(t *testing.T, packed []byte) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		data, err := unpackXZ(packed, limit)
+		runtime.ReadMemStats(&after)
+		if err != nil && data != nil || len(data) > limit {
+			t.Errorf("got %d bytes and %v", len(data), err)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 2*maxDictionary {
+			t.Errorf("%d bytes took %d bytes of memory", len(packed), used)
 		}
 	})
 }
