@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"iter"
+	"os"
 	"strings"
 )
 
@@ -24,12 +25,18 @@ func (s Substitution) apply(path string) (string, bool) {
 
 // Sources yields the names of files that may be the source file with a path, as
 // debug information has it: by the substitutions that apply, then at the path.
+// One that is not absolute, as after -ffile-prefix-map, is below the working
+// directory, and leaves it by no link, unless there is a sysroot.
 func (r *Resolver) Sources(path string, substitutions []Substitution) iter.Seq[string] {
 	return unique(func(yield func(string) bool) {
 		for _, s := range substitutions {
 			if name, ok := s.apply(path); ok && !yield(name) {
 				return
 			}
+		}
+		if cwd, err := os.Getwd(); err == nil && r.opts.Sysroot == "" && !strings.HasPrefix(path, "/") {
+			all(nonEmpty(below(cwd, path)), yield)
+			return
 		}
 		all(r.inRoots(path), yield)
 	})
