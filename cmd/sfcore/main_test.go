@@ -113,9 +113,12 @@ func TestExitCodes(t *testing.T) {
 		{"bad color", []string{"bt", "--color", "blue", core}, exitFailed, "blue"},
 		{"bad method", []string{"bt", "--unwind", "magic", core}, exitFailed, "magic"},
 		{"bad thread", []string{"bt", "--thread", "1", core}, exitFailed, "no such thread"},
+		{"no servers", []string{"bt", "--debuginfod", core}, exitFailed, "DEBUGINFOD_URLS"},
+		{"no servers for a section", []string{"sframe", "check", "--debuginfod", core}, exitFailed, "DEBUGINFOD_URLS"},
 		{"no core", []string{"bt"}, exitFailed, "arg"},
 		{"bad command", []string{"unwind"}, exitFailed, "unknown command"},
 	}
+	t.Setenv("DEBUGINFOD_URLS", "")
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, stderr, code := sfcore(test.args...)

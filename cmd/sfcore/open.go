@@ -90,15 +90,24 @@ func (o *openFlags) options(ctx context.Context) (target.Options, error) {
 	}
 	var client *debuginfod.Client
 	if o.fetch {
-		if client, err = debuginfod.FromEnvironment(ctx); err != nil {
-			return target.Options{}, fmt.Errorf("--debuginfod: %w", err)
+		if client, err = newClient(ctx); err != nil {
+			return target.Options{}, err
 		}
-		client.Progress = newProgress().fetching
 	}
 	return target.Options{
 		Debuginfod: client, SourceMap: o.sources,
 		Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, CacheDir: cacheDir(), Steppers: steppers, MaxFrames: o.frames, MaxTime: o.time,
 	}, nil
+}
+
+// newClient makes what --debuginfod asks for.
+func newClient(ctx context.Context) (*debuginfod.Client, error) {
+	client, err := debuginfod.FromEnvironment(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("--debuginfod: %w", err)
+	}
+	client.Progress = newProgress().fetching
+	return client, nil
 }
 
 // cacheDir is where results are kept that only save time; "" if there is no

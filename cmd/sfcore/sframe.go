@@ -36,6 +36,7 @@ type fileFlags struct {
 	sysroot string
 	paths   []string
 	sidecar []string
+	fetch   bool
 	format  string
 }
 
@@ -44,6 +45,7 @@ func (o *fileFlags) register(cmd *cobra.Command) {
 	f.StringVar(&o.sysroot, "sysroot", "", "for a core: take recorded paths to be below `DIR`")
 	f.StringArrayVar(&o.paths, "path", nil, "for a core: match files below `DIR` by build-id, then by name and shape (repeatable)")
 	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "use sidecars in `DIR` for modules without .sframe; see sframe synth (repeatable)")
+	f.BoolVar(&o.fetch, "debuginfod", false, "for a core: fetch what is missing from the servers in DEBUGINFOD_URLS, which learn the build-ids")
 	f.StringVar(&o.format, "format", "text", "text or json")
 	_ = cmd.MarkFlagDirname("sysroot")
 	_ = cmd.MarkFlagDirname("path")
@@ -86,13 +88,21 @@ func (o *fileFlags) openGuarded(ctx context.Context, name string) (*target.Targe
 }
 
 func (o *fileFlags) openCore(ctx context.Context, name string) (*target.Target, error) {
+	opts := target.Options{Sysroot: o.sysroot, Paths: o.paths, SFrameDirs: o.sidecar, CacheDir: cacheDir()}
+	if o.fetch {
+		client, err := newClient(ctx)
+		if err != nil {
+			return nil, err
+		}
+		opts.Debuginfod = client
+	}
 	progress := newProgress()
 	img, err := core.Open(ctx, name, core.Options{Progress: progress.update})
 	progress.clear()
 	if err != nil {
 		return nil, err
 	}
-	return target.New(img, target.Options{Sysroot: o.sysroot, Paths: o.paths, SFrameDirs: o.sidecar}), nil
+	return target.New(img, opts), nil
 }
 
 // sayFileProblems prints what is wrong with a file beside its section, and
