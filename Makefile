@@ -19,7 +19,7 @@ GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./..
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## build bin/sfcore and bin/sfcore-plugin
+build: ## build bin/sfcore, bin/sfcore-plugin and bin/sfcore-delve
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
 test: ## run all tests

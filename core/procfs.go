@@ -14,7 +14,8 @@ import (
 // procMapping is a line of /proc/PID/maps.
 type procMapping struct {
 	Mapping
-	read  bool
+	read, write, shared bool
+
 	inode uint64 // 0 if no file is behind it
 	dev   string
 }
@@ -58,7 +59,8 @@ func parseMapsLine(line string) (procMapping, error) {
 	if err := errors.Join(errs[:]...); err != nil || len(fields[1]) != 4 || m.Hi <= m.Lo {
 		return m, errMapsLine
 	}
-	m.read, m.Exec = fields[1][0] == 'r', fields[1][2] == 'x'
+	m.read, m.write, m.Exec = fields[1][0] == 'r', fields[1][1] == 'w', fields[1][2] == 'x'
+	m.shared = fields[1][3] == 's'
 	m.dev = fields[3]
 	m.Path = unescapeNewline(strings.TrimLeft(line, " "))
 	if m.inode != 0 {

@@ -15,12 +15,12 @@ func TestParseMaps(t *testing.T) {
 		"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]\n"
 	got, err := parseMaps([]byte(good))
 	want := []procMapping{
-		{Mapping{Lo: 0x55d0c0e00000, Hi: 0x55d0c0e01000, Path: "/usr/bin/cat"}, true, 1234, "08:01"},
-		{Mapping{Lo: 0x55d0c0e01000, Hi: 0x55d0c0e05000, Off: 0x1000, Path: "/usr/bin/cat", Deleted: true, Exec: true}, true, 1234, "08:01"},
-		{Mapping{Lo: 0x7f0000000000, Hi: 0x7f0000001000}, true, 0, "00:00"},
-		{Mapping{Lo: 0x7f0000001000, Hi: 0x7f0000002000, Path: "/a b\nc (x)"}, false, 7, "00:05"},
-		{Mapping{Lo: 0x7ffc00000000, Hi: 0x7ffc00021000, Path: "[stack]"}, true, 0, "00:00"},
-		{Mapping{Lo: 0xffffffffff600000, Hi: 0xffffffffff601000, Path: "[vsyscall]", Exec: true}, false, 0, "00:00"},
+		{Mapping{Lo: 0x55d0c0e00000, Hi: 0x55d0c0e01000, Path: "/usr/bin/cat"}, true, false, false, 1234, "08:01"},
+		{Mapping{Lo: 0x55d0c0e01000, Hi: 0x55d0c0e05000, Off: 0x1000, Path: "/usr/bin/cat", Deleted: true, Exec: true}, true, false, false, 1234, "08:01"},
+		{Mapping{Lo: 0x7f0000000000, Hi: 0x7f0000001000}, true, true, false, 0, "00:00"},
+		{Mapping{Lo: 0x7f0000001000, Hi: 0x7f0000002000, Path: "/a b\nc (x)"}, false, false, true, 7, "00:05"},
+		{Mapping{Lo: 0x7ffc00000000, Hi: 0x7ffc00021000, Path: "[stack]"}, true, true, false, 0, "00:00"},
+		{Mapping{Lo: 0xffffffffff600000, Hi: 0xffffffffff601000, Path: "[vsyscall]", Exec: true}, false, false, false, 0, "00:00"},
 	}
 	if err != nil || len(got) != len(want) {
 		t.Fatalf("got %d mappings, %v, want %d", len(got), err, len(want))

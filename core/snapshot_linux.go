@@ -36,6 +36,10 @@ func (v *visit) hold(opts AttachOptions) error {
 	if err == nil {
 		err = v.copyAll(t.tracees, opts.StackBudget, deadline)
 	}
+	if err == nil && opts.Memory > 0 {
+		v.copyMemory(opts.Memory, deadline)
+		v.phase(PhaseMemory, true)
+	}
 	t.release()
 	v.phase(PhaseRelease, true)
 	for _, p := range v.snap.Phases {

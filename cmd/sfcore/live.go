@@ -49,7 +49,7 @@ func (c *btCommand) runLive(cmd *cobra.Command, paint painter) error {
 	started := uint64(0)
 	for n := 1; ; n++ {
 		next := time.Now().Add(l.pause())
-		t, err := c.attach(ctx)
+		t, err := c.attach(ctx, l.pid, core.AttachOptions{StackBudget: uint64(l.budget)})
 		if n > 1 && (errors.Is(err, core.ErrNoProcess) || err == nil && t.Image().Live.Started != started) {
 			if err == nil {
 				t.Close() // the id is another process's now
@@ -101,16 +101,14 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 	}
 }
 
-// attach takes a snapshot.
-func (c *btCommand) attach(ctx context.Context) (*target.Target, error) {
-	opts, err := c.options(ctx)
+// attach takes a snapshot of process pid.
+func (o *openFlags) attach(ctx context.Context, pid int, what core.AttachOptions) (*target.Target, error) {
+	opts, err := o.options(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var img *core.Image
-	withoutJobControl(func() {
-		img, err = core.Attach(ctx, c.live.pid, core.AttachOptions{StackBudget: uint64(c.live.budget)})
-	})
+	withoutJobControl(func() { img, err = core.Attach(ctx, pid, what) })
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +119,9 @@ func (c *btCommand) attach(ctx context.Context) (*target.Target, error) {
 func (w *textFormat) snapshot(s *core.Snapshot, threads int) []byte {
 	b := fmt.Appendf(nil, "\nthe process stood still for %v: %d threads, %v of stacks copied",
 		round(s.StoppedFor), threads, byteSize(s.Copied))
+	if s.Memory > 0 {
+		b = fmt.Appendf(b, ", %v of other memory", byteSize(s.Memory))
+	}
 	if s.Ended > 0 {
 		b = fmt.Appendf(b, "; %d threads ended meanwhile", s.Ended)
 	}
