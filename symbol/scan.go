@@ -51,7 +51,7 @@ func (t *table) decodeFunc(b []byte) (s symbol, section uint16, ok bool) {
 		return s, 0, false
 	}
 	s.value, s.size = t.word(b[8:]), t.word(b[16:])
-	if s.rank = rankVisible; b[4]>>4 == elfx.BindLocal {
+	if s.rank = rankVisible; b[4]>>4 == elfx.BindLocal || b[4]&15 == elfx.SymGNUIFunc {
 		s.rank = rankLocal
 	}
 	if b[4]&15 != elfx.SymNotype {

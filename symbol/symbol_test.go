@@ -126,6 +126,11 @@ func TestLookup(t *testing.T) {
 			want{0x2100: "f"},
 		},
 		{
+			"alias: what chooses a function is not the function",
+			[]sym{text("memchr", global|ifunc, 0x2100, 0x10), text("memchr_ifunc", local|function, 0x2100, 0x10)},
+			want{0x2100: "memchr_ifunc"},
+		},
+		{
 			"versions",
 			[]sym{text("f@@GLIBC_2.34", global|function, 0x2100, 0x10), text("g@V1", global|function, 0x2110, 0x10), text("@h", global|function, 0x2120, 0x10)},
 			want{0x2100: "f", 0x2110: "g", 0x2120: "@h"},

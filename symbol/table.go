@@ -53,7 +53,8 @@ type rank uint8
 // A symbol with a size says that the address is in it, one without may. Of
 // aliases, those that are typed as functions and those seen from outside are
 // how people know the function. Weak ones are no worse: libc's calloc is weak,
-// its __libc_calloc is global.
+// its __libc_calloc is global. An STT_GNU_IFUNC is no better than a local one:
+// it is the name of what the function there chooses.
 const (
 	rankLocal   rank = 1
 	rankVisible rank = 2
