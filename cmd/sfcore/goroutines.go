@@ -275,7 +275,7 @@ func (l *goroutineLister) report(g *goroutine.Goroutine) (r *goroutineReport, co
 		r.Frames = append(r.Frames, goroutineFrame{FrameReport: report.Frames[i]})
 	}
 	if g.TID == 0 {
-		r.savedByScheduler(l.target)
+		r.savedByScheduler(l.target, g)
 	}
 	r.Delve = compareStacks(r.Frames, g, l.text)
 	return r, complete && (r.Delve == nil || r.Delve.leavesOut())

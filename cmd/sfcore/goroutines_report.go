@@ -67,8 +67,9 @@ func newGoroutineReport(g *goroutine.Goroutine) *goroutineReport {
 
 // savedByScheduler marks the innermost frame as found by what Go's scheduler
 // saved: its registers are not a thread's. Unless a call that saves registers
-// precedes its pc, the stack is at most checked.
-func (r *goroutineReport) savedByScheduler(t *target.Target) {
+// precedes its pc, and the stack ends where the goroutine's does, it is at most
+// checked.
+func (r *goroutineReport) savedByScheduler(t *target.Target, g *goroutine.Goroutine) {
 	for i := range r.Frames {
 		f := &r.Frames[i]
 		f.Method = "goroutine"
@@ -76,7 +77,10 @@ func (r *goroutineReport) savedByScheduler(t *target.Target) {
 			break
 		}
 	}
-	if len(r.Frames) == 0 || savesRegisters(t, uint64(r.Frames[0].PC)) {
+	if len(r.Frames) == 0 {
+		return
+	}
+	if last := &r.Frames[len(r.Frames)-1]; savesRegisters(t, uint64(r.Frames[0].PC)) && last.SP.Known && g.Ends(uint64(last.SP.Addr)) {
 		return
 	}
 	for i := range r.Frames {

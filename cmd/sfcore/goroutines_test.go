@@ -159,6 +159,64 @@ func TestGoroutinesCutShort(t *testing.T) {
 	}
 }
 
+// What the scheduler saved is in memory that may be damaged: where it lies, no
+// frame is fully trusted.
+func TestGoroutineLies(t *testing.T) {
+	delveHere(t)
+	var text goroutine.Text
+	var honest []goroutine.Goroutine
+	list := listGoroutines
+	listGoroutines = func(ctx context.Context, setup *goroutine.Setup, mem memreader.Reader, _ goroutine.Sink) error {
+		return list(ctx, setup, mem, goroutine.Sink{
+			Begin:     func(t goroutine.Text) { text = t },
+			Goroutine: func(g *goroutine.Goroutine) bool { honest = append(honest, *g); return true },
+		})
+	}
+	sfcore(goroutinesOf("amd64")...)
+	for name, lie := range map[string]func(g, before *goroutine.Goroutine){
+		"pc of another function": func(g, _ *goroutine.Goroutine) { g.Saved.PC = g.Frames[3].PC },
+		"pc within the function": func(g, _ *goroutine.Goroutine) { g.Saved.PC -= 5 },
+		"sp of a caller":         func(g, _ *goroutine.Goroutine) { g.Saved.SP += 16 },
+		"another's sp":           func(g, before *goroutine.Goroutine) { g.Saved.SP = before.Saved.SP },
+		"another's registers":    func(g, before *goroutine.Goroutine) { g.Saved = before.Saved },
+		"no stack":               func(g, _ *goroutine.Goroutine) { g.Saved.SP = 16 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			listGoroutines = func(_ context.Context, _ *goroutine.Setup, _ memreader.Reader, sink goroutine.Sink) error {
+				sink.Begin(text)
+				for i, g := range honest {
+					if i > 0 && g.WaitReason == "chan receive" {
+						lie(&g, &honest[i-1])
+					}
+					sink.Goroutine(&g)
+				}
+				return nil
+			}
+			stdout, _, _ := sfcore(goroutinesOf("amd64", "--format", "json")...)
+			var got struct{ Goroutines []goroutineReport }
+			if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for i := range got.Goroutines {
+				r := &got.Goroutines[i]
+				if r.WaitReason != "chan receive" {
+					continue
+				}
+				n++
+				for j := range r.Frames {
+					if r.Frames[j].Trust == "full" {
+						t.Errorf("goroutine %d #%d: got full trust", r.ID, j)
+					}
+				}
+			}
+			if n < 20 {
+				t.Errorf("got %d goroutines that receive", n)
+			}
+		})
+	}
+}
+
 func TestCompareStacks(t *testing.T) {
 	text := goroutine.Text{Lo: 0x1000, Hi: 0x2000}
 	// C at 0x9000 and above; an address twice is an inlined call and its frame.

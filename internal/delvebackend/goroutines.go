@@ -107,6 +107,9 @@ func (l *lister) one(g *proc.G) *goroutine.Goroutine {
 	if err != nil {
 		r.Err = err.Error()
 	}
+	if len(frames) > 0 && g.Thread == nil {
+		r.StackHi = uint64(frames[0].Regs.CFA - frames[0].FrameOffset())
+	}
 	for i := range frames {
 		f := &frames[i]
 		if f.Err != nil {

@@ -5,12 +5,15 @@
 package delvebackend
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+
+	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/sfcore/sfcore/internal/goroutine"
 )
@@ -50,6 +53,11 @@ func list(conn *goroutine.Conn, s *goroutine.Setup, limit func(uint64) error) (e
 	t, err := newTarget(s, &memory{conn: conn, pages: make(map[uint64][]byte)})
 	if err != nil {
 		return fmt.Errorf("delve: %w", err)
+	}
+	if err := t.BinInfo().Images[0].LoadError(); errors.Is(err, proc.ErrDebuginfodSkippedOnAttach) {
+		return fmt.Errorf("%s: no debug information that delve can read", s.File)
+	} else if err != nil {
+		return fmt.Errorf("delve: %s: %w", s.File, err)
 	}
 	l := &lister{target: t, setup: s, reasons: waitReasons(t)}
 	text, err := l.text()

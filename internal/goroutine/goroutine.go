@@ -27,6 +27,8 @@ type Goroutine struct {
 	// Saved are the registers with which it goes on when no thread runs it: PC,
 	// SP and FP.
 	Saved Saved `json:"saved"`
+	// StackHi is where the stack of a goroutine that no thread runs ends.
+	StackHi uint64 `json:"stackHi,omitempty"`
 	// Frames are its stack, the innermost first, inlined calls before the frame
 	// that they belong to.
 	Frames []Frame `json:"frames"`
@@ -36,6 +38,14 @@ type Goroutine struct {
 
 // Saved are the registers that Go's scheduler saves.
 type Saved struct{ PC, SP, FP uint64 }
+
+// lastFrame is more than what the first function's caller has of a stack, in
+// bytes [src/runtime/proc.go: newproc1].
+const lastFrame = 128
+
+// Ends reports whether a stack whose outermost frame has this SP is that of the
+// goroutine.
+func (g *Goroutine) Ends(sp uint64) bool { return sp <= g.StackHi && g.StackHi-sp < lastFrame }
 
 // Regs returns the registers, for an architecture that delve knows.
 func (s *Saved) Regs(a *arch.Arch) arch.Regs {
