@@ -65,6 +65,8 @@ func load(ctx context.Context, file *os.File, opts Options) (contents, error) {
 		in, total = io.NewSectionReader(file, 0, st.Size()), st.Size()
 	case m&os.ModeDevice != 0:
 		return contents{}, errors.New("this is a device; a core file is needed")
+	default:
+		in = interruptible{ctx, file} // a pipe may stall
 	}
 	return loadStream(ctx, in, total, opts)
 }
@@ -101,6 +103,31 @@ func loadStream(ctx context.Context, stream io.Reader, total int64, opts Options
 		problem = fmt.Errorf("the %s ends early, after %d bytes of the core: %w", kind, len(data), problem)
 	}
 	return contents{data, release, problem}, err
+}
+
+// interruptible reads until ctx ends, even if a Read does not. That goes on, into
+// the memory that it was given, until the writer writes or closes.
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (i interruptible) Read(p []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		n, err := i.r.Read(p)
+		done <- result{n, err}
+	}()
+	select {
+	case r := <-done:
+		return r.n, r.err
+	case <-i.ctx.Done():
+		return 0, i.ctx.Err()
+	}
 }
 
 // counter counts the bytes read.

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -204,6 +205,45 @@ func TestReadError(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// A pipe that stalls does not hold Open once ctx ends; one that is closed early
+// gives what came.
+func TestStalledPipe(t *testing.T) {
+	core := append(kernelCore(arch.S390X).Done(), make([]byte, 200<<10)...) // more than a pipe has room for
+	for _, ends := range []bool{true, false} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := os.Stdin
+		os.Stdin = r
+		defer func() { os.Stdin = old; r.Close() }()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		failsafe := time.AfterFunc(20*time.Second, func() { w.Close() })
+		go func() {
+			_, _ = w.Write(core) // returns when most of it was read
+			if ends {
+				w.Close()
+			} else {
+				cancel()
+			}
+		}()
+		img, err := Open(ctx, "-", Options{})
+		if !failsafe.Stop() {
+			t.Error("Open waited for the pipe to be closed")
+		}
+		if ends {
+			if err != nil || len(img.Threads) != 2 {
+				t.Fatalf("closed: got %v, %v", img, err)
+			}
+			closeImage(t, img)
+		} else if !errors.Is(err, context.Canceled) {
+			t.Errorf("stalled: got %v, %v, want %v", img, err, context.Canceled)
+		}
+		w.Close()
+	}
+}
 
 // FuzzLoad decompresses any bytes: what begins like a core, and no more than
 // allowed, or an error.
