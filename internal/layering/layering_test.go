@@ -63,6 +63,8 @@ var imports = map[string]string{
 	"plugin":       "target arch memreader sframe core symbol plugin/proto",
 	"plugin/proto": "",
 
+	"plugin/delvehost": "arch memreader core plugin",
+
 	"internal/goroutine":    "arch memreader",
 	"internal/delvebackend": "internal/goroutine",
 

@@ -1,0 +1,120 @@
+// Package delvehost lets sfcore's plugin unwind a process that delve holds, for
+// programs that are built on delve's packages. delve keeps the process; the
+// plugin asks for registers and memory.
+//
+// Programs that run "dlv --headless" need none of this: see "sfcore bt --dlv".
+package delvehost
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-delve/delve/pkg/proc"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/plugin"
+)
+
+// Open opens the selected process of a group of delve's in a plugin. It must
+// stay stopped until the session is closed: its memory is read meanwhile, from
+// another goroutine.
+//
+// If delve has a core file open, p.Core is that file: the plugin opens it itself,
+// since delve reads the program's bytes at the addresses of libraries. Of the
+// rest of p, only Options count.
+func Open(ctx context.Context, c *plugin.Client, group *proc.TargetGroup, p plugin.Process) (*plugin.Session, error) {
+	if recorded, trace := group.Recorded(); recorded && trace == "" {
+		if p.Core == "" {
+			return nil, errors.New("delve has a core file open, but plugin.Process does not name it")
+		}
+		return c.Open(ctx, plugin.Process{Core: p.Core, Options: p.Options})
+	}
+	img, err := image(group.Selected)
+	if err != nil {
+		return nil, err
+	}
+	return c.OpenImage(ctx, img, p.Options)
+}
+
+// image makes the image of a live process.
+func image(t *proc.Target) (*core.Image, error) {
+	if ok, err := t.Valid(); !ok {
+		return nil, err
+	}
+	a, err := archNamed(t.BinInfo().Arch.Name)
+	if err != nil {
+		return nil, err
+	}
+	img := &core.Image{Arch: a, PID: t.Pid(), Command: t.CmdLine, Mem: newMemory(t)}
+	for _, th := range t.ThreadList() {
+		img.Threads = append(img.Threads, thread(a, t, th))
+	}
+	current := t.CurrentThread().ThreadID()
+	slices.SortFunc(img.Threads, func(a, b core.Thread) int { // delve's order is random
+		switch current {
+		case a.ID:
+			return -1
+		case b.ID:
+			return 1
+		}
+		return cmp.Compare(a.ID, b.ID)
+	})
+	var list []core.Loaded
+	for i, im := range t.BinInfo().Images {
+		if i == 0 {
+			img.Executable = executable(im.Path)
+			img.Name = path.Base(img.Executable)
+			list = append(list, core.Loaded{Path: img.Executable, Bias: im.StaticBase})
+		} else {
+			list = append(list, core.Loaded{Path: im.Path, Bias: im.StaticBase})
+		}
+	}
+	img.FindLoaded(list)
+	return img, nil
+}
+
+func archNamed(name string) (*arch.Arch, error) {
+	switch name {
+	case "amd64":
+		return arch.AMD64, nil
+	case "arm64":
+		return arch.AArch64, nil
+	}
+	return nil, fmt.Errorf("sfcore does not know the architecture that delve calls %s", name)
+}
+
+// executable returns the path of the program: of a process that it attached to,
+// delve has only that of a link.
+func executable(name string) string {
+	if strings.HasPrefix(name, "/proc/") {
+		if target, err := os.Readlink(name); err == nil {
+			return target
+		}
+	}
+	return name
+}
+
+// thread gets the registers of a thread. delve counts them as DWARF does, and
+// PC of arm64 as sfcore does.
+func thread(a *arch.Arch, t *proc.Target, th proc.Thread) core.Thread {
+	out := core.Thread{ID: th.ThreadID()}
+	regs, err := th.Registers()
+	if err != nil {
+		out.Err = err
+		return out
+	}
+	list := t.BinInfo().Arch.RegistersToDwarfRegisters(0, regs)
+	for n, name := range a.Regs {
+		if r := list.Reg(uint64(n)); r != nil && name != "" {
+			out.Regs.Set(arch.Reg(n), r.Uint64Val)
+		}
+	}
+	return out
+}
