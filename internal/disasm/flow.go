@@ -68,7 +68,7 @@ func (f *Flow) amd64(a *arch.Arch, code []byte, pc uint64) {
 			f.Next = Nowhere
 		}
 	case x86asm.CMP, x86asm.TEST:
-	case x86asm.HLT, x86asm.UD1, x86asm.UD2, x86asm.INT, x86asm.INTO, x86asm.IRET, x86asm.IRETD, x86asm.IRETQ,
+	case x86asm.HLT, x86asm.UD0, x86asm.UD1, x86asm.UD2, x86asm.INT, x86asm.INTO, x86asm.IRET, x86asm.IRETD, x86asm.IRETQ,
 		x86asm.LCALL, x86asm.LJMP, x86asm.LRET, x86asm.SYSEXIT, x86asm.SYSRET, x86asm.ENTER:
 		f.Next = Nowhere
 	case x86asm.PUSH:
@@ -134,6 +134,7 @@ func amd64Value(a *arch.Arch, inst x86asm.Inst, to arch.Reg) arch.Rule {
 			return arch.RegOffset(to, int64(from))
 		case x86asm.SUB:
 			return arch.RegOffset(to, -int64(from))
+		default: // and such: nobody knows
 		}
 	case x86asm.Mem:
 		if base := amd64Reg(from.Base); op == x86asm.LEA && from.Index == 0 && (base == a.SP || base == a.FP) {
