@@ -72,6 +72,14 @@ type Row struct {
 	// Evaluated is set when expressions were evaluated to make the row: it
 	// holds for the registers and the memory of this frame, not for its pc.
 	Evaluated bool
+	// Switch is set when the caller is on another stack, and the row's maker
+	// has checked that SP there is within that stack.
+	Switch bool
+	// Uncertain is set when the maker could not check all that the row is from.
+	Uncertain bool
+	// Injected is set when the caller did not call: a signal handler made it
+	// look so. The recovered pc is the interrupted one.
+	Injected bool
 }
 
 // Outermost reports whether the row marks the end of the stack.

@@ -111,6 +111,10 @@ func (s *snapshot) caller(st *stack, i int) string {
 		return fmt.Sprintf("%v: the context that the kernel saved for the handler", m)
 	case unwind.FramePointer:
 		return fmt.Sprintf("%v: the convention of a frame pointer", m)
+	case unwind.Pclntab:
+		return fmt.Sprintf("%v: Go's table of functions in %s", m, st.Frames[i].ModuleName)
+	case unwind.Goroutine:
+		return fmt.Sprintf("%v: Go's account of the stack that was left for this one", m)
 	case unwind.Entry:
 		return fmt.Sprintf("%v: the convention at the first instruction of a function", m)
 	case unwind.Registers:
@@ -130,6 +134,8 @@ func evidence(f *unwind.Frame) string {
 		{unwind.AtTrampoline, "at a signal trampoline"},
 		{unwind.CodeUnread, "the code before it is not readable"},
 		{unwind.Promised, "the module promises frame pointers"},
+		{unwind.Injected, "interrupted, and made to call by a signal handler"},
+		{unwind.Uncertain, "found by what could not be checked in full"},
 	} {
 		if f.Evidence&e.flag != 0 {
 			passed = append(passed, e.text)

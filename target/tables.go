@@ -4,6 +4,7 @@ import (
 	"github.com/sfcore/sfcore/cfi"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/sframe"
+	"github.com/sfcore/sfcore/symbol"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -31,6 +32,11 @@ func (m *Module) findTables() {
 			m.unwind.Slots = append(m.unwind.Slots, unwind.Range{Lo: s.Addr + m.Bias, Hi: s.Addr + m.Bias + s.Size})
 		}
 	}
+	table, err := symbol.GoTable(m.image, m.Bias)
+	if err != nil {
+		m.problem("%s: %w", m.Path, err)
+	}
+	m.unwind.Go = table
 }
 
 // table returns the contents of a section, or of the segment of a type that

@@ -41,7 +41,7 @@ type Options struct {
 	// SFrameDirs are directories with sidecars: files called <build-id>.sframe
 	// with an .sframe section for modules that have none.
 	SFrameDirs []string
-	// Steppers makes the methods of a new unwinder; nil for unwind.Default.
+	// Steppers makes the methods of a new unwinder; nil for [DefaultSteppers].
 	Steppers func() []unwind.Stepper
 	// MaxFrames bounds a stack; 0 for unwind.DefaultMaxFrames.
 	MaxFrames int

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/goruntime"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/symbol"
 	"github.com/sfcore/sfcore/unwind"
@@ -37,11 +38,16 @@ type name struct {
 // maxNames bounds the names that a Walker remembers.
 const maxNames = 1 << 16
 
+// DefaultSteppers returns the steppers of [unwind.Default], after the one for Go.
+func DefaultSteppers() []unwind.Stepper {
+	return append([]unwind.Stepper{new(goruntime.Stepper)}, unwind.Default()...)
+}
+
 // NewWalker returns a Walker for the threads of t.
 func (t *Target) NewWalker() *Walker {
 	steppers := t.opts.Steppers
 	if steppers == nil {
-		steppers = unwind.Default
+		steppers = DefaultSteppers
 	}
 	return &Walker{
 		target: t,

@@ -82,6 +82,11 @@ func (u *Unwinder) functionAt(m *Module, pc uint64) (function, bool) {
 			return function{f.Start, uint64(f.Size)}, true
 		}
 	}
+	if m.Go != nil {
+		if f, ok := m.Go.Find(pc); ok {
+			return function{f.Entry, f.End - f.Entry}, true
+		}
+	}
 	for _, s := range m.CFI {
 		if f, ok, _ := u.fdes().Lookup(s, pc); ok {
 			return function{f.Start, f.Size}, true
@@ -196,6 +201,12 @@ func (u *Unwinder) cfaAt(pc uint64) (arch.Rule, bool) {
 	if m.SFrame != nil {
 		if ok, _ := m.SFrame.Find(pc, &row); ok {
 			return row.CFA, true
+		}
+	}
+	if m.Go != nil {
+		if f, ok := m.Go.Find(pc); ok {
+			delta, ok := f.SPDelta(pc)
+			return arch.RegOffset(u.Arch.SP, u.Arch.Entry.CFA.Off+int64(delta)), ok
 		}
 	}
 	for _, s := range m.CFI {

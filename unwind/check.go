@@ -33,7 +33,9 @@ func (u *Unwinder) checkCFA(cfa, sp uint64, m Method, f *Frame) bool {
 		return true // the interrupted code may have been on another stack
 	}
 	low := u.low
-	if here, ok := f.Regs.Get(u.Arch.SP); ok {
+	if m == Goroutine {
+		low = 0
+	} else if here, ok := f.Regs.Get(u.Arch.SP); ok {
 		low = max(low, here)
 	}
 	switch {
@@ -82,7 +84,7 @@ func (u *Unwinder) checkRA(at *site, m Method, f *Frame) raVerdict {
 			return raOutermost
 		}
 		return raBad
-	case (m == FramePointer || m == Entry) && e&(AfterCall|AtTrampoline) == 0:
+	case (m == FramePointer || m == Entry || m == Goroutine) && e&(AfterCall|AtTrampoline) == 0:
 		return raBad
 	case m == Code && (e&AfterCall == 0 || !u.mayCall(&at.call, f.PC)):
 		return raBad

@@ -61,6 +61,8 @@ const (
 	Signal                     // the context saved by the kernel for a signal
 	Entry                      // the convention at a function's first instruction
 	Code                       // the instructions of the function
+	Pclntab                    // Go's table of functions
+	Goroutine                  // Go's account of the stack that was left for this one
 )
 
 // convention reports whether a method goes by what code usually does, and not
@@ -83,12 +85,16 @@ func (m Method) String() string {
 		return "entry"
 	case Code:
 		return "code"
+	case Pclntab:
+		return "pclntab"
+	case Goroutine:
+		return "goroutine"
 	}
 	return fmt.Sprintf("method %d", uint8(m))
 }
 
 // Evidence are the checks that a frame passed.
-type Evidence uint8
+type Evidence uint16
 
 const (
 	// AfterCall is set where PC follows a call instruction.
@@ -109,6 +115,14 @@ const (
 	// CallMismatch is set where the call before PC goes to another function
 	// than the one that is to return to PC, and no jump from there leads on.
 	CallMismatch
+	// DirectCall is set where the call before PC tells where it goes.
+	DirectCall
+	// Injected is set where PC was interrupted, and a signal handler made it
+	// look as if it had called.
+	Injected
+	// Uncertain is set where not all could be checked by which the frame was
+	// found.
+	Uncertain
 )
 
 // Trust says how far a frame may be relied on. It never rises along a walk: a
@@ -141,6 +155,7 @@ func (t Trust) String() string {
 // trust judges a frame by itself, whatever the frames below it are worth.
 func trust(m Method, e Evidence) Trust {
 	called := e&(AfterCall|AtTrampoline) != 0
+	table := m == SFrame || m == CFI || m == Pclntab
 	switch {
 	case m == Registers, m == Signal && e&Executable != 0:
 		return Full
@@ -148,9 +163,13 @@ func trust(m Method, e Evidence) Trust {
 		return Checked
 	case m == FramePointer && e&Promised == 0, m == Code:
 		return Guess
-	case (m == SFrame || m == CFI) && called && e&CallMismatch == 0:
+	case e&Uncertain != 0 && called, e&Injected != 0 && e&Executable != 0:
+		return Checked
+	case table && called && e&CallMismatch == 0:
 		return Full
-	case called, (m == SFrame || m == CFI) && e&AtBase != 0, (m == SFrame || m == CFI) && e&CodeUnread != 0:
+	case m == Goroutine && e&DirectCall != 0 && e&CallMismatch == 0:
+		return Full
+	case called, table && e&(AtBase|CodeUnread) != 0:
 		return Checked
 	}
 	return Guess

@@ -2,6 +2,7 @@ package unwind
 
 import (
 	"github.com/sfcore/sfcore/cfi"
+	"github.com/sfcore/sfcore/pclntab"
 	"github.com/sfcore/sfcore/sframe"
 )
 
@@ -13,6 +14,8 @@ type Module struct {
 	SFrame *sframe.Section
 	// CFI are .eh_frame and .debug_frame, in the order in which to ask.
 	CFI []*cfi.Section
+	// Go is the table of functions of a Go program, with run-time addresses.
+	Go *pclntab.Table
 	// Entry is the address of the program's first instruction, or 0.
 	Entry uint64
 	// Slots are where nothing but the dynamic linker keeps addresses of

@@ -31,6 +31,10 @@ type Cursor struct {
 	Regs *arch.Regs
 	// Code reads instructions.
 	Code *memreader.Words
+	// Exact is as in [Frame].
+	Exact bool
+	// Walk tells the stacks apart that one Unwinder walks.
+	Walk uint64
 }
 
 // Default returns the steppers in the order of trust: SFrame; frame pointers

@@ -39,6 +39,7 @@ type Unwinder struct {
 	code   memreader.Words // instructions, which are elsewhere
 	sites  [maxSites]site
 	cursor Cursor
+	walk   uint64
 	row    arch.Row
 	low    uint64 // no further SP may be below this
 	below  Trust  // of the frame below the one whose caller is sought
@@ -113,6 +114,7 @@ func (u *Unwinder) maxFrames() int {
 
 // start prepares for a walk.
 func (u *Unwinder) start() {
+	u.walk++
 	if u.words.R == nil {
 		u.words = memreader.Words{R: u.Mem, BigEndian: u.Arch.BigEndian}
 		u.code = memreader.Words{R: u.Mem, BigEndian: u.Arch.BigEndian}
@@ -121,6 +123,7 @@ func (u *Unwinder) start() {
 		u.PACMask = u.Arch.PACMask
 	}
 	u.low = 0
+	u.walk++
 }
 
 // revisited reports whether an earlier frame is the same signal frame as f.
@@ -169,7 +172,10 @@ func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
 		}
 		u.missed = 0
 	}
-	u.cursor = Cursor{Arch: u.Arch, Mem: &u.words, Module: f.Module, PC: f.LookupPC(), Regs: &f.Regs, Code: &u.code}
+	u.cursor = Cursor{
+		Arch: u.Arch, Mem: &u.words, Module: f.Module, PC: f.LookupPC(), Regs: &f.Regs, Code: &u.code,
+		Exact: f.Exact, Walk: u.walk,
+	}
 	tabled := false // a table had a row, whatever came of it
 	for _, s := range u.Steppers {
 		m := s.Method()
@@ -180,20 +186,29 @@ func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
 		found, err := s.Row(&u.cursor, row)
 		if err != nil {
 			u.miss(miss{method: m, kind: missTable, err: err})
+			if m == Pclntab {
+				break // call frame information of Go code is made from the same table
+			}
 			continue
 		}
 		if !found {
 			continue
 		}
 		tabled = tabled || !m.convention()
-		if row.Signal {
+		switch {
+		case row.Signal:
 			m = Signal
+		case row.Switch:
+			m = Goroutine
 		}
-		if known != nil && u.missed == 0 && !row.Evaluated && (m == SFrame || m == CFI || m == Code) {
+		if known != nil && u.missed == 0 && !row.Evaluated && (m == SFrame || m == CFI || m == Code || m == Pclntab) {
 			known.remember(row, m)
 		}
 		if end, ok := u.apply(row, m, f, caller); ok {
 			return end, end.Reason != Outermost
+		}
+		if m == Pclntab || m == Goroutine {
+			break
 		}
 	}
 	return u.giveUp(f), false
@@ -246,12 +261,21 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 	if m == FramePointer && promisesFramePointers(f.Module) {
 		caller.Evidence |= Promised
 	}
-	if at.call.known && f.trampoline == nil && !u.calls(&at.call, f) {
-		caller.Evidence |= CallMismatch
+	switch {
+	case row.Injected:
+		caller.Evidence = caller.Evidence&^AfterCall | Injected
+	case at.call.known && f.trampoline == nil:
+		caller.Evidence |= DirectCall
+		if !u.calls(&at.call, f) {
+			caller.Evidence |= CallMismatch
+		}
+	}
+	if row.Uncertain {
+		caller.Evidence |= Uncertain
 	}
 	caller.Trust = min(f.Trust, trust(m, caller.Evidence))
 	switch {
-	case row.Signal:
+	case row.Signal, row.Injected:
 		caller.Exact = true
 		u.arrive(caller)
 	case at.trampoline != nil:

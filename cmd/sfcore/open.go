@@ -12,6 +12,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/debuginfod"
+	"github.com/sfcore/sfcore/goruntime"
 	"github.com/sfcore/sfcore/target"
 	"github.com/sfcore/sfcore/unwind"
 	"github.com/spf13/cobra"
@@ -40,7 +41,7 @@ func (o *openFlags) register(cmd *cobra.Command) {
 	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "use sidecars in `DIR` for modules without .sframe; see sframe synth (repeatable)")
 	f.Var(&o.sources, "map", "look for source files below FROM in TO instead (repeatable)")
 	f.BoolVar(&o.fetch, "debuginfod", false, "fetch what is missing from the servers in DEBUGINFOD_URLS, which learn the build-ids")
-	f.StringVar(&o.methods, "unwind", "sframe,cfi,code,fp", "try these methods, in this order")
+	f.StringVar(&o.methods, "unwind", "go,sframe,cfi,code,fp", "try these methods, in this order")
 	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "stop a stack after `N` frames")
 	f.DurationVar(&o.time, "max-time", 0, "stop a stack after `DURATION`, as in 500ms (default no limit)")
 	f.Int64Var(&o.size, "max-size", core.DefaultMaxDecompressed, "refuse a core of more than `BYTES` when decompressed")
@@ -120,18 +121,20 @@ func cacheDir() string {
 	return filepath.Join(dir, "sfcore")
 }
 
-// parseMethods turns "sframe,cfi,code,fp" into the steppers of unwinders.
+// parseMethods turns "go,sframe,cfi,code,fp" into the steppers of unwinders.
 func parseMethods(list string) (func() []unwind.Stepper, error) {
 	names := strings.Split(list, ",")
 	for _, name := range names {
-		if !slices.Contains([]string{"sframe", "cfi", "code", "fp"}, name) {
-			return nil, fmt.Errorf("--unwind: %q is not a method; use sframe, cfi, code and fp, separated by commas", name)
+		if !slices.Contains([]string{"go", "sframe", "cfi", "code", "fp"}, name) {
+			return nil, fmt.Errorf("--unwind: %q is not a method; use go, sframe, cfi, code and fp, separated by commas", name)
 		}
 	}
 	return func() []unwind.Stepper {
 		var steppers []unwind.Stepper
 		for _, name := range names {
 			switch name {
+			case "go":
+				steppers = append(steppers, new(goruntime.Stepper))
 			case "sframe":
 				steppers = append(steppers, unwind.SFrameStepper{})
 				if slices.Contains(names, "fp") {

@@ -42,10 +42,11 @@ var imports = map[string]string{
 	"expr":   "arch memreader",
 	"cfi":    "arch memreader expr",
 
-	"unwind": "arch memreader internal/disasm sframe cfi",
-	"core":   "arch memreader internal/elfx",
-	"symbol": "arch internal/elfx pclntab",
-	"dlv":    "arch memreader core",
+	"unwind":    "arch memreader internal/disasm pclntab sframe cfi",
+	"goruntime": "arch memreader pclntab unwind",
+	"core":      "arch memreader internal/elfx",
+	"symbol":    "arch internal/elfx pclntab",
+	"dlv":       "arch memreader core",
 
 	"debuginfo": "internal/elfx",
 	"variable":  "arch memreader expr debuginfo",
@@ -56,7 +57,7 @@ var imports = map[string]string{
 	"compare": "arch sframe cfi",
 	"synth":   "arch sframe cfi internal/elfx",
 
-	"target": "arch memreader internal/elfx sframe cfi unwind core symbol debuginfo variable resolve debuginfod",
+	"target": "arch memreader internal/elfx sframe cfi unwind goruntime core symbol debuginfo variable resolve debuginfod",
 
 	"dap":          "target arch memreader internal/disasm core unwind symbol variable",
 	"dap/daptest":  "",
@@ -68,7 +69,7 @@ var imports = map[string]string{
 	"internal/goroutine":    "arch memreader",
 	"internal/delvebackend": "internal/goroutine",
 
-	"cmd/sfcore": "internal/goroutine arch memreader internal/elfx sframe cfi unwind core symbol resolve target debuginfod dlv dap plugin compare synth",
+	"cmd/sfcore": "internal/goroutine arch memreader internal/elfx sframe cfi unwind goruntime core symbol resolve target debuginfod dlv dap plugin compare synth",
 
 	"cmd/sfcore-plugin": "core target plugin",
 	"cmd/sfcore-delve":  "internal/delvebackend",

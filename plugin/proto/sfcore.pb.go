@@ -1093,7 +1093,7 @@ type Frame struct {
 	// The canonical frame address.
 	Cfa *uint64 `protobuf:"fixed64,4,opt,name=cfa,proto3,oneof" json:"cfa,omitempty"`
 	// How this frame was found from the one below it: registers, sframe,
-	// frame-pointer, cfi, code, signal or entry.
+	// frame-pointer, cfi, code, signal, entry, pclntab or goroutine.
 	Method string `protobuf:"bytes,5,opt,name=method,proto3" json:"method,omitempty"`
 	// full, checked or guess; never rises towards the outer frames.
 	Trust string `protobuf:"bytes,6,opt,name=trust,proto3" json:"trust,omitempty"`
