@@ -47,6 +47,7 @@ type Report struct {
 	Problems  []error // damage in the call frame information; at most 100
 }
 
+// maxProblems bounds Report.Problems: nobody reads more.
 const maxProblems = 100
 
 // Section makes a section of a version, V2 or V3, that will be at address addr,
