@@ -25,6 +25,9 @@ func (s *session) evaluate(ctx context.Context, args *godap.EvaluateArguments) (
 	if body, ok := at.wideRegister(expression); ok {
 		return body, nil
 	}
+	if body, ok := s.evaluateVariable(at, expression, args.Format); ok {
+		return body, nil
+	}
 	v, err := evaluateExpression(expression, at.scope())
 	if err != nil {
 		return nil, err

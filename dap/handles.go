@@ -9,6 +9,9 @@ const (
 	refGroup                    // group item of these
 	refVector                   // the elements of vector register item of the thread
 	refUnwind                   // how the frame was found
+	refArguments                // its arguments
+	refLocals                   // its local variables
+	refObject                   // part addr of what the reference item has: a variable or a part of one
 	refRemote                   // source file item that a server may have
 	refListing                  // page item of the disassembly from addr on
 )

@@ -23,7 +23,7 @@ func (s *session) scopes(ctx context.Context, args *godap.ScopesArguments) (any,
 		return body, nil // the label
 	}
 	refs := &s.snap.refs
-	body.Scopes = append(body.Scopes,
+	body.Scopes = append(s.variableScopes(st, r),
 		godap.Scope{
 			Name: "Registers", PresentationHint: "registers",
 			VariablesReference: refs.id(ref{kind: refRegisters, thread: r.thread, frame: r.frame}),
@@ -38,7 +38,7 @@ func (s *session) variables(ctx context.Context, args *godap.VariablesArguments)
 	if err != nil {
 		return nil, err
 	}
-	r, ok := snap.refs.get(args.VariablesReference, refRegisters, refGroup, refVector, refUnwind)
+	r, ok := snap.refs.get(args.VariablesReference, refRegisters, refGroup, refVector, refUnwind, refArguments, refLocals, refObject)
 	if !ok {
 		return nil, newError(idReference, "there is no variable with the reference %d any more", args.VariablesReference)
 	}
@@ -50,6 +50,10 @@ func (s *session) variables(ctx context.Context, args *godap.VariablesArguments)
 		return nil, err
 	}
 	var vars []godap.Variable
+	switch r.kind {
+	case refArguments, refLocals, refObject:
+		return s.objects(st, args, r)
+	}
 	switch {
 	case args.Filter == "indexed": // there are only named ones
 	case r.kind == refUnwind:

@@ -44,6 +44,7 @@ func (s *session) stack(ctx context.Context, id int) (*stack, error) {
 	}
 	walker := snap.target.NewWalker()
 	st := &stack{walked: walker.Walk(th)}
+	walker.Complete(st.walked)
 	st.ThreadReport = *walker.Report(st.walked, true)
 	physical := int32(0)
 	for i := range st.Frames {

@@ -87,6 +87,13 @@ func (d *Data) typeOf(e entry) *Type {
 	if d.types == nil || len(d.types) >= maxTypes {
 		d.types = map[typeKey]*Type{}
 	}
+	for range maxOrigins { // what is in a type unit of its own is only declared here
+		full, ok := e.u.refer(e.attr(attrSignature))
+		if !ok {
+			break
+		}
+		e = full
+	}
 	t := &Type{d: d, e: e, Kind: kinds[e.tag]}
 	d.types[key] = t
 	for name, v := range e.attributes() {
@@ -97,14 +104,6 @@ func (d *Data) typeOf(e entry) *Type {
 			t.Encoding = uint8(v.num)
 		case attrDeclaration:
 			t.Declared = true
-		case attrSignature:
-			if e.u.kind == unitType || e.u.kind == unitSplitType {
-				continue
-			}
-			if full, ok := e.u.refer(v); ok {
-				*t = *d.typeOf(full)
-				return t
-			}
 		}
 	}
 	switch t.Kind {

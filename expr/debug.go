@@ -63,7 +63,7 @@ func (r *run) debug(op uint8, at int) error {
 		code := r.take(r.uleb())
 		if r.problem == "" {
 			v, err := r.entry(code)
-			r.pushOr(value{bits: v}, err)
+			r.pushOr(value{bits: v, typ: r.entryType(code)}, err)
 		}
 	case OpConstType, OpGNUConstType:
 		t := r.typ()
@@ -102,6 +102,9 @@ func (r *run) debug(op uint8, at int) error {
 		v.typ = t
 		v.bits = t.fit(v.bits)
 		r.pushValue(v)
+	case OpGNUParameterRef: // what was passed for a parameter that is not passed any more
+		r.uint(4)
+		r.pushOr(value{}, errNotKnown)
 	case OpGNUUninit:
 	default:
 		r.fail("not supported")
@@ -153,6 +156,39 @@ func (r *run) entry(code []byte) (uint64, error) {
 		return 0, errNotKnown
 	}
 	return r.c.Debug.Entry(code)
+}
+
+// entryType returns the type that an expression reads a register as.
+func (r *run) entryType(code []byte) Type {
+	if len(code) == 0 || code[0] != OpRegvalType && code[0] != OpGNURegvalType {
+		return Type{}
+	}
+	in := run{m: r.m, c: r.c, code: code, pos: 1}
+	in.uleb()
+	t := in.typ()
+	r.problem = in.problem
+	return t
+}
+
+// RegisterOf returns the register that an expression consists of, as those of
+// parameters and of [Debug.Entry] do.
+func RegisterOf(code []byte) (reg uint64, ok bool) {
+	if len(code) == 0 {
+		return 0, false
+	}
+	r := run{code: code, pos: 1}
+	switch op := code[0]; {
+	case op-OpReg0 <= OpReg31-OpReg0:
+		reg = uint64(op - OpReg0)
+	case op == OpRegx:
+		reg = r.uleb()
+	case op == OpRegvalType, op == OpGNURegvalType:
+		reg = r.uleb()
+		r.uleb()
+	default:
+		return 0, false
+	}
+	return reg, r.problem == "" && r.pos == len(code)
 }
 
 // typ reads a reference to a base type; 0 stands for the generic one.

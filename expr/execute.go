@@ -110,6 +110,10 @@ func (r *run) binary(op uint8) {
 	shift := op == OpShl || op == OpShr || op == OpShra
 	compare := op >= OpEq && op <= OpNe
 	switch {
+	case shift && b.bits >= 64 && !b.unknown && r.c.Debug != nil:
+		// GCC writes counts of narrower types than the stack's, less their size.
+		r.pushOr(value{typ: t}, errShift)
+		return
 	case t != b.typ && !shift:
 		r.fail("values of two types")
 		return
@@ -215,6 +219,8 @@ func (r *run) deref(size int, t Type) {
 	v, err := r.c.Mem.Uint(addr, size)
 	r.pushOr(value{bits: t.fit(v), typ: t}, err)
 }
+
+var errShift = errors.New("the debug information shifts by more bits than there are")
 
 var errNotKnown = errors.New("the debug information does not tell")
 

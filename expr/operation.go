@@ -82,6 +82,7 @@ const (
 	OpGNUDerefType      = 0xf6
 	OpGNUConvert        = 0xf7
 	OpGNUReinterpret    = 0xf9
+	OpGNUParameterRef   = 0xfa
 	OpGNUAddrIndex      = 0xfb
 	OpGNUConstIndex     = 0xfc
 )

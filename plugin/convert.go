@@ -92,8 +92,20 @@ func frameMessage(f *target.FrameReport) *proto.Frame {
 		Exact: f.Exact, Module: text(f.Module), ModuleOffset: optional(f.ModuleOffset), Function: text(f.Function),
 		LinkageName: text(f.LinkageName), FunctionOffset: optional(f.FunctionOffset), File: text(f.File),
 		Line: int64(f.Line), Column: int64(f.Column), Inlined: f.Inlined, SignalFrame: f.SignalFrame,
-		Rule: f.Rule, Skipped: text(f.Skipped),
+		Rule: f.Rule, Skipped: text(f.Skipped), Variables: variableMessages(f.Variables),
 	}
+}
+
+func variableMessages(list []target.VariableReport) []*proto.Variable {
+	var messages []*proto.Variable
+	for i := range list {
+		v := &list[i]
+		messages = append(messages, &proto.Variable{
+			Name: text(v.Name), Argument: v.Argument, Base: v.Base, Type: text(v.Type), Value: text(v.Value), Missing: text(v.Missing),
+			Address: optional(v.Address), Members: variableMessages(v.Members), More: v.More, Elements: v.Elements,
+		})
+	}
+	return messages
 }
 
 func moduleMessage(r *target.ModuleReport) *proto.Module {

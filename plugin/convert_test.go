@@ -3,6 +3,7 @@ package plugin
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,12 @@ func TestRoundTrip(t *testing.T) {
 
 	check(t, *headReport(wire(t, headMessage(&head))), head)
 	parts := stackMessages(&thread)
-	check(t, threadReport(wire(t, parts[0])), thread)
+	whole := threadReport(wire(t, parts[0]))
+	for _, p := range parts[1:] { // of a stack with variables, each has one frame
+		part := threadReport(wire(t, p))
+		whole.Frames, whole.Stop = append(whole.Frames, part.Frames...), part.Stop
+	}
+	check(t, whole, thread)
 	check(t, moduleReport(wire(t, moduleMessage(&module))), module)
 	check(t, *headReport(wire(t, headMessage(&target.Report{Problems: []string{}}))), target.Report{Problems: []string{}})
 }
@@ -53,17 +59,21 @@ func wire[M gproto.Message](t *testing.T, m M) M {
 }
 
 // fill gives every field a value of its own, other than zero.
-func fill(v reflect.Value, n int) int {
+func fill(v reflect.Value, n int, within ...reflect.Type) int {
 	n++
 	switch v.Kind() {
 	case reflect.Struct:
+		within = append(within, v.Type())
 		for i := range v.NumField() {
-			n = fill(v.Field(i), n)
+			n = fill(v.Field(i), n, within...)
 		}
 	case reflect.Slice:
+		if len(within) > 1 && slices.Contains(within[:len(within)-1], v.Type().Elem()) {
+			break // variables have variables: two levels are enough
+		}
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		for i := range 2 {
-			n = fill(v.Index(i), n)
+			n = fill(v.Index(i), n, within...)
 		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))

@@ -89,7 +89,19 @@ func frameReport(m *proto.Frame) target.FrameReport {
 		ModuleOffset: optAddr(m.ModuleOffset), Function: m.GetFunction(), LinkageName: m.GetLinkageName(),
 		FunctionOffset: optAddr(m.FunctionOffset), File: m.GetFile(), Line: int(m.GetLine()), Column: int(m.GetColumn()),
 		Inlined: m.GetInlined(), SignalFrame: m.GetSignalFrame(), Rule: m.GetRule(), Skipped: m.GetSkipped(),
+		Variables: variableReports(m.GetVariables()),
 	}
+}
+
+func variableReports(messages []*proto.Variable) []target.VariableReport {
+	var list []target.VariableReport
+	for _, m := range messages {
+		list = append(list, target.VariableReport{
+			Name: m.GetName(), Argument: m.GetArgument(), Base: m.GetBase(), Type: m.GetType(), Value: m.GetValue(), Missing: m.GetMissing(),
+			Address: optAddr(m.Address), Members: variableReports(m.GetMembers()), More: m.GetMore(), Elements: m.GetElements(),
+		})
+	}
+	return list
 }
 
 func moduleReport(m *proto.Module) target.ModuleReport {

@@ -41,7 +41,12 @@ func (s *service) Stacks(req *proto.StacksRequest, out grpc.ServerStreamingServe
 	}
 	for result := range target.Parallel(out.Context(), t, threads, func(w *target.Walker, th *core.Thread) (r walked) {
 		r.err = sess.with(func(*target.Target) error {
-			r.parts = stackMessages(w.Report(w.Walk(th), req.GetWorkings()))
+			stack := w.Walk(th)
+			report := w.Report(stack, req.GetWorkings())
+			if req.GetVariables() {
+				w.Variables(stack, report)
+			}
+			r.parts = stackMessages(report)
 			return nil
 		})
 		return r
@@ -90,7 +95,11 @@ func (s *session) failure() error {
 // stackMessages makes messages of a stack.
 func stackMessages(r *target.ThreadReport) []*proto.Thread {
 	var parts []*proto.Thread
-	for frames := range slices.Chunk(r.Frames, maxFrames) {
+	size := maxFrames
+	if slices.ContainsFunc(r.Frames, func(f target.FrameReport) bool { return len(f.Variables) > 0 }) {
+		size = 1 // the bounds of what a frame's variables take are those of a message
+	}
+	for frames := range slices.Chunk(r.Frames, size) {
 		m := threadMessage(r)
 		m.Frames = make([]*proto.Frame, len(frames))
 		for i := range frames {

@@ -153,6 +153,8 @@ type FrameReport struct {
 	Rule string `json:"rule,omitempty"`
 	// Skipped says why better methods did not find the caller.
 	Skipped string `json:"skipped,omitempty"`
+	// Variables are the arguments and then the local variables, if asked for.
+	Variables []VariableReport `json:"variables,omitempty"`
 
 	// ModuleName is the last element of the module's path, for display.
 	ModuleName string `json:"-"`

@@ -8,7 +8,6 @@
 package variable
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -195,8 +194,10 @@ func (s *Scope) atEntry(code []byte, depth int) (uint64, error) {
 	if !outer.calls(site, s, depth+1) {
 		return 0, errNoCaller
 	}
+	want, ok := expr.RegisterOf(code)
 	for i := range site.Params {
-		if p := &site.Params[i]; bytes.Equal(p.Where, code) {
+		p := &site.Params[i]
+		if reg, isReg := expr.RegisterOf(p.Where); ok && isReg && reg == want {
 			return outer.value(&p.Value, depth+1)
 		}
 	}

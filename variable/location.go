@@ -55,6 +55,9 @@ func (l *location) read(f *Frame, off, size uint64) ([]byte, error) {
 		}
 		at := 8 * (off + uint64(len(data)))
 		if end := start + whole; at < end && uint64(len(data)) < size {
+			if err := (*piece)(p).nowhere(); err != nil {
+				return nil, err
+			}
 			if start%8 != 0 || whole%8 != 0 {
 				return nil, errBits
 			}
@@ -79,6 +82,56 @@ func (l *location) read(f *Frame, off, size uint64) ([]byte, error) {
 // piece is a part of an object of whole bytes.
 type piece expr.Piece
 
+// nowhere returns why nothing of the piece is known; nil if something may be.
+func (p *piece) nowhere() error {
+	switch p.Kind {
+	case expr.None:
+		return ErrOptimizedOut
+	case expr.Unknown:
+		return reason(p.Err)
+	case expr.Pointer:
+		return errNoPointer
+	}
+	return nil
+}
+
+// field returns a bit field that lies in a piece of bits in a register, or of a
+// value. ok is false if it does not.
+func (l *location) field(f *Frame, from, bits uint64) (v uint64, ok bool, err error) {
+	start := uint64(0)
+	for i := range l.pieces {
+		p := &l.pieces[i]
+		end := start + p.Bits
+		if from < start || from+bits > end {
+			start = end
+			continue
+		}
+		if err := (*piece)(p).nowhere(); err != nil {
+			return 0, true, err
+		}
+		if p.Bits > 64 {
+			return 0, false, nil
+		}
+		switch p.Kind {
+		case expr.Value:
+			v = p.Value
+		case expr.Register:
+			reg, known := f.Arch.FromDWARF(p.Reg)
+			if v, ok = f.Regs.Get(reg); !ok || !known {
+				return 0, true, reason(&expr.RegisterError{Reg: p.Reg})
+			}
+		default:
+			return 0, false, nil
+		}
+		shift := from - start
+		if f.Arch.BigEndian {
+			shift = end - (from + bits)
+		}
+		return truncate(v>>(shift+p.Off), bits), true, nil
+	}
+	return 0, false, nil
+}
+
 // read returns size bytes from an offset on of a piece of whole bytes.
 func (p *piece) read(f *Frame, off, size, whole uint64) ([]byte, error) {
 	if p.Kind != expr.Memory && whole > maxRead {
@@ -86,12 +139,8 @@ func (p *piece) read(f *Frame, off, size, whole uint64) ([]byte, error) {
 	}
 	var all []byte
 	switch p.Kind {
-	case expr.None:
-		return nil, ErrOptimizedOut
-	case expr.Unknown:
-		return nil, p.Err
-	case expr.Pointer:
-		return nil, errNoPointer
+	case expr.None, expr.Unknown, expr.Pointer:
+		return nil, p.nowhere()
 	case expr.Memory:
 		if p.Off%8 != 0 {
 			return nil, errBits

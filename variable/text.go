@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/sfcore/sfcore/debuginfo"
-	"github.com/sfcore/sfcore/expr"
 	"github.com/sfcore/sfcore/memreader"
 )
 
@@ -40,8 +39,12 @@ func (o *Object) Text() (string, error) {
 		if t.Elem().Strip().Kind == debuginfo.Function {
 			return "", errNotSupported
 		}
-		v, _, err := o.integer()
-		return fmt.Sprintf("%#x", v), err
+		b, err := o.bytes(8)
+		return strconv.FormatInt(int64(o.number(b)), 10), err
+	case debuginfo.Unspecified:
+		if strings.Contains(t.String(), "nullptr") {
+			return "nullptr", nil
+		}
 	case debuginfo.Array:
 		return o.characters(t)
 	case debuginfo.Struct, debuginfo.Union:
@@ -69,13 +72,7 @@ func (o *Object) nowhere() error {
 	if len(o.at.pieces) != 1 || o.at.pieces[0].Bits > 0 {
 		return nil
 	}
-	switch p := &o.at.pieces[0]; p.Kind {
-	case expr.None:
-		return ErrOptimizedOut
-	case expr.Unknown:
-		return reason(p.Err)
-	}
-	return nil
+	return (*piece)(&o.at.pieces[0]).nowhere()
 }
 
 // integer returns the object as an integer without its sign, and its size in bits.
@@ -110,6 +107,11 @@ func (o *Object) number(b []byte) (v uint64) {
 func (o *Object) bitField() (uint64, error) {
 	if o.bits > 64 {
 		return 0, errNotSupported
+	}
+	if o.err == nil {
+		if v, ok, err := o.at.field(o.scope.frame, 8*o.off+o.bit, o.bits); ok {
+			return v, err
+		}
 	}
 	size := (o.bit + o.bits + 7) / 8 // up to 9 bytes
 	b, err := o.bytes(size)
@@ -351,4 +353,27 @@ func (o *Object) slice() (string, error) {
 		text += "..."
 	}
 	return text, nil
+}
+
+// Integer returns the value of an integer, a character, an enumerator or a
+// pointer, as so many bits without a sign.
+func (o *Object) Integer() (v uint64, pointer, ok bool) {
+	if o.err != nil || o.Type == nil {
+		return 0, false, false
+	}
+	t := o.Type.Strip()
+	switch t.Kind {
+	case debuginfo.Pointer, debuginfo.Reference, debuginfo.RvalueReference:
+		pointer = true
+	case debuginfo.Enum:
+	case debuginfo.Base:
+		switch t.Encoding {
+		case debuginfo.Float, debuginfo.ComplexFloat, debuginfo.Boolean:
+			return 0, false, false
+		}
+	default:
+		return 0, false, false
+	}
+	v, _, err := o.integer()
+	return v, pointer, err == nil
 }

@@ -22,6 +22,7 @@ type btCommand struct {
 	threads []int
 	verbose bool
 	source  int
+	locals  bool
 }
 
 func newBtCommand() *cobra.Command {
@@ -79,6 +80,7 @@ stopped. dlv needs --accept-multiclient, or it ends when sfcore is done.`,
 	f.IntSliceVar(&c.threads, "thread", nil, "print only thread `TID` (repeatable)")
 	f.IntVar(&c.source, "source", -1, "print the source line of every frame, and `N` lines around it")
 	f.Lookup("source").DefValue = "" // none
+	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of every frame, where there is debug information")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "say for every frame how its caller was found, and why not better")
 	for name, values := range map[string][]string{"format": {"text", "json", "jsonl"}, "color": {"auto", "always", "never"}} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -136,7 +138,11 @@ func (c *btCommand) print(cmd *cobra.Command, t *target.Target, paint painter) e
 	for r := range target.Parallel(cmd.Context(), t, threads, func(w *target.Walker, th *core.Thread) *rendered {
 		s := w.Walk(th)
 		r := used.Get().(*rendered)
-		r.text, r.complete = form.thread(r.text[:0], w.Report(s, c.verbose)), s.Complete()
+		report := w.Report(s, c.verbose)
+		if c.locals {
+			w.Variables(s, report)
+		}
+		r.text, r.complete = form.thread(r.text[:0], report), s.Complete()
 		return r
 	}) {
 		complete = complete && r.complete

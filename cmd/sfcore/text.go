@@ -162,7 +162,16 @@ func (w *textFormat) frame(b []byte, f *target.FrameReport) []byte {
 		}
 	}
 	b = w.sources.append(append(b, '\n'), f, w.paint)
-	return w.workings(b, f)
+	return w.variables(w.workings(b, f), f)
+}
+
+// variables appends the frame's variables, the arguments first.
+func (w *textFormat) variables(b []byte, f *target.FrameReport) []byte {
+	for i := range f.Variables {
+		v := &f.Variables[i]
+		b = fmt.Appendf(b, "         %s %s = %s\n", w.paint.dim("("+plain(v.Type)+")"), plain(v.Name), plain(v.Text()))
+	}
+	return b
 }
 
 // workings appends how the caller was found, where that is known.

@@ -1,0 +1,70 @@
+package target
+
+import "strconv"
+
+const (
+	// maxVarText bounds the text of a variable, in bytes.
+	maxVarText = 1000
+
+	// minRepeats is from how many equal elements on they are written once.
+	minRepeats = 4
+)
+
+// Text writes the value on one line: "{x = 1, p = 0x0, <optimised out>}".
+func (r *VariableReport) Text() string {
+	return string(r.appendText(nil))
+}
+
+func (r *VariableReport) appendText(b []byte) []byte {
+	switch {
+	case len(b) > maxVarText:
+		return append(b, "..."...)
+	case r.Missing != "" && len(r.Members) == 0:
+		return append(append(append(b, '<'), r.Missing...), '>')
+	case r.Value != "" && len(r.Members) == 0:
+		return append(b, r.Value...)
+	case r.Value != "": // a reference
+		return r.Members[0].appendText(append(append(b, r.Value...), ": "...))
+	}
+	b = append(b, '{')
+	for i := 0; i < len(r.Members); {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		if len(b) > maxVarText {
+			return append(b, "...}"...)
+		}
+		m := &r.Members[i]
+		switch {
+		case r.Elements:
+		case m.Base:
+			b = append(append(append(b, '<'), m.Type...), "> = "...)
+		case m.Name != "":
+			b = append(append(b, m.Name...), " = "...)
+		}
+		text := m.Text()
+		b = append(b, text...)
+		i++
+		if !r.Elements {
+			continue
+		}
+		n := 1
+		for i+n-1 < len(r.Members) && r.Members[i+n-1].Text() == text {
+			n++
+		}
+		if n >= minRepeats {
+			b = append(append(append(b, " <"...), strconv.Itoa(n)...), " times>"...)
+			i += n - 1
+		}
+	}
+	if r.More > 0 {
+		if len(r.Members) > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, "..."...)
+	}
+	if r.Missing != "" {
+		b = append(append(append(b, ", <"...), r.Missing...), '>')
+	}
+	return append(b, '}')
+}
