@@ -74,6 +74,25 @@ for (const transport of ['stdio', 'tcp']) {
 			return Object.fromEntries(body.variables.map(v => [v.name, v]));
 		}
 
+		it('shows arguments and local variables', async () => {
+			const dir = path.resolve(__dirname, '../../target/testdata/locals/s390x-O0');
+			const { threadId } = await open({ coreFile: path.join(dir, 'core.zst'), program: path.join(dir, 'prog') });
+			const { stackFrames } = (await client.stackTraceRequest({ threadId })).body;
+			const frameId = stackFrames[1].id;
+			const { scopes } = (await client.scopesRequest({ frameId })).body;
+			assert.deepEqual(scopes.map(s => s.name), ['Arguments', 'Locals', 'Registers', 'Unwind']);
+			const args = await variables(scopes[0].variablesReference);
+			assert.equal(args.c.value, 'BLUE');
+			const node = await variables(args.n.variablesReference);
+			assert.equal((await variables(node['*n'].variablesReference)).wide_bits.value, '1099511627775');
+			const { table } = await variables(scopes[1].variablesReference);
+			assert.equal(table.indexedVariables, 6);
+			const page = (await client.variablesRequest({ variablesReference: table.variablesReference, filter: 'indexed', start: 5, count: 9 })).body;
+			assert.deepEqual(page.variables.map(v => [v.name, v.value]), [['[5]', '1']]);
+			const { result } = (await client.evaluateRequest({ expression: 'third', frameId, context: 'hover' })).body;
+			assert.equal(result, '0.5');
+		});
+
 		it('offers what it answers', async () => {
 			const { body } = await client.initializeRequest({ adapterID: 'sfcore', pathFormat: 'path' });
 			for (const name of ['supportsReadMemoryRequest', 'supportsDisassembleRequest', 'supportsModulesRequest', 'supportsExceptionInfoRequest',
