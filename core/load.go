@@ -49,7 +49,7 @@ func load(ctx context.Context, file *os.File, opts Options) (contents, error) {
 	if err != nil {
 		return contents{}, err
 	}
-	var in io.Reader = file
+	var in io.Reader
 	total := int64(0)
 	switch m := st.Mode(); {
 	case m.IsRegular():

@@ -40,7 +40,7 @@ func FuzzReply(f *testing.F) {
 			Stall: time.Minute, Total: time.Minute, MaxSize: limit,
 			ctx: context.Background(), http: http.Client{Transport: reply(data)}, down: map[string]bool{},
 		}
-		defer os.RemoveAll(c.CacheDir)
+		defer func() { _ = os.RemoveAll(c.CacheDir) }()
 		name, err := c.Executable(id)
 		if (name == "") == (err == nil) {
 			t.Fatalf("got %q and %v", name, err)

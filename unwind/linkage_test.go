@@ -78,8 +78,11 @@ func TestLinkedCalls(t *testing.T) {
 		{"a short function that runs on into another", short, callee + 20, nil, false},
 		{"a long function that does not", called2, callee + 20, nil, false},
 		{"a short jump into the middle of the next", short, called2 + 20, map[uint64]string{short + 4: je + "\x40"}, true},
-		{"a jump into the middle of another, which leads on", called, called2 + 20,
-			map[uint64]string{called + 8: jump(called+8, callee+4), callee + 50: jump(callee+50, called2)}, true},
+		{
+			"a jump into the middle of another, which leads on", called, called2 + 20,
+			map[uint64]string{called + 8: jump(called+8, callee+4), callee + 50: jump(callee+50, called2)},
+			true,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
