@@ -118,8 +118,11 @@ func (v *visit) close() {
 func prepare(pid int) (*visit, error) {
 	v := &visit{clock: time.Now(), files: newHeldFiles()}
 	var err error
-	if v.dir, err = openProc(pid); err != nil {
-		return nil, fmt.Errorf("process %d: %w", pid, ErrNoProcess)
+	if v.dir, err = openProc(pid); errors.Is(err, os.ErrNotExist) {
+		err = ErrNoProcess
+	}
+	if err != nil {
+		return nil, fmt.Errorf("process %d: %w", pid, err)
 	}
 	if err := v.lookAround(); err != nil {
 		v.close()

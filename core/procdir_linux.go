@@ -117,12 +117,15 @@ func (d *procDir) status(name string) procStatus {
 func (d *procDir) threads() ([]int, error) {
 	f, err := d.open("task", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
-		return nil, fmt.Errorf("process %d: %w", d.pid, ErrNoProcess)
+		return nil, d.explain(err)
 	}
 	defer f.Close()
 	names, err := f.Readdirnames(-1)
-	if err != nil || len(names) == 0 {
-		return nil, fmt.Errorf("process %d: %w", d.pid, ErrNoProcess)
+	if err == nil && len(names) == 0 {
+		err = unix.ESRCH
+	}
+	if err != nil {
+		return nil, d.explain(err)
 	}
 	tids := make([]int, 0, len(names))
 	for _, name := range names {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -208,8 +209,12 @@ func (v *visit) copies(spans []span) []memreader.Copy {
 // answer, which must not keep the process held.
 func (v *visit) copyUntil(list []memreader.Copy, deadline time.Time) (done int) {
 	progress := make(chan int, len(list)+1)
+	var late atomic.Bool
 	go func() {
-		v.mem.ReadAll(list, func(done int) { progress <- done })
+		v.mem.ReadAll(list, func(done int) bool {
+			progress <- done
+			return !late.Load()
+		})
 		close(progress)
 	}()
 	timer := time.NewTimer(time.Until(deadline))
@@ -222,6 +227,7 @@ func (v *visit) copyUntil(list []memreader.Copy, deadline time.Time) (done int) 
 			}
 			done = n
 		case <-timer.C:
+			late.Store(true)
 			return done
 		}
 	}

@@ -173,9 +173,10 @@ func (s *spool) contents() (data []byte, release func(), err error) {
 
 // close closes the temporary file. A mapping of it stays.
 func (s *spool) close() {
-	if s.file != nil {
-		_ = s.file.Close()
+	if s.file == nil {
+		return
 	}
+	_ = s.file.Close()
 	if s.named {
 		_ = os.Remove(s.file.Name())
 	}

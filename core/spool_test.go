@@ -54,6 +54,23 @@ func TestSpool(t *testing.T) {
 	}
 }
 
+// A file that keeps its name is removed once, also where memory has taken its
+// place.
+func TestSpoolNamed(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.CreateTemp(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &spool{file: f, named: true}
+	s.close()
+	s.file = nil // as after a spill for which there was no room
+	s.close()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
 func TestSpoolFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {

@@ -71,18 +71,20 @@ func mappingOf(maps []procMapping, addr uint64) *procMapping {
 	return &maps[i]
 }
 
-// without cuts off what others, which ascend, cover of spans.
+// without cuts off what others cover of spans. Both ascend and do not overlap.
 func without(spans []span, others []copied) []span {
 	var out []span
 	for _, s := range spans {
-		for _, o := range others {
-			if o.hi <= s.lo || o.lo >= s.hi {
-				continue
-			}
+		for len(others) > 0 && others[0].lo < s.hi {
+			o := others[0].span
 			if o.lo > s.lo {
 				out = append(out, span{s.lo, o.lo, s.end})
 			}
-			s.lo = min(o.hi, s.hi)
+			s.lo = max(s.lo, min(o.hi, s.hi))
+			if o.hi > s.hi {
+				break // it goes on in the next span
+			}
+			others = others[1:]
 		}
 		if s.lo < s.hi {
 			out = append(out, s)

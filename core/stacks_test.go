@@ -51,6 +51,7 @@ func TestWithout(t *testing.T) {
 		{"around both", span{5, 45, 50}, []span{{5, 10, 50}, {20, 30, 50}, {40, 45, 50}}},
 		{"between", span{20, 30, 50}, []span{{20, 30, 50}}},
 		{"over one end", span{35, 45, 50}, []span{{40, 45, 50}}},
+		{"below", span{0, 10, 50}, []span{{0, 10, 50}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,6 +60,13 @@ func TestWithout(t *testing.T) {
 			}
 		})
 	}
+	t.Run("many spans", func(t *testing.T) {
+		spans := []span{{0, 4, 4}, {4, 12, 12}, {12, 14, 14}, {14, 35, 35}, {38, 42, 42}, {60, 70, 70}}
+		want := []span{{0, 4, 4}, {4, 10, 12}, {20, 30, 35}, {40, 42, 42}, {60, 70, 70}}
+		if got := without(spans, others); !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
 }
 
 // A signal frame on an alternate stack is found by uc_stack, which describes

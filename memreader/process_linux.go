@@ -73,8 +73,9 @@ const (
 )
 
 // ReadAll makes all copies, many by one system call, and calls progress, if
-// it is not nil, whenever the first done of them are complete.
-func (p *Process) ReadAll(copies []Copy, progress func(done int)) {
+// it is not nil, whenever the first done of them are complete, until that
+// returns false.
+func (p *Process) ReadAll(copies []Copy, progress func(done int) (more bool)) {
 	local, remote := make([]unix.Iovec, 0, maxBatch), make([]unix.RemoteIovec, 0, maxBatch)
 	for done := 0; done < len(copies); {
 		local, remote = local[:0], remote[:0]
@@ -92,8 +93,8 @@ func (p *Process) ReadAll(copies []Copy, progress func(done int)) {
 			size += len(c.Data)
 		}
 		done += p.finish(copies[done:done+len(local)], p.readv(local, remote))
-		if progress != nil {
-			progress(done)
+		if progress != nil && !progress(done) {
+			return
 		}
 	}
 }

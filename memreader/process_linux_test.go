@@ -78,11 +78,12 @@ func TestProcessReadAll(t *testing.T) {
 		copies[700] = Copy{Addr: base + uint64(3*page) - 100, Data: make([]byte, 2*page)}
 		copies[5] = Copy{Addr: 1}
 		last := 0
-		p.ReadAll(copies, func(done int) {
+		p.ReadAll(copies, func(done int) bool {
 			if done <= last || done > len(copies) {
 				t.Fatalf("slow %v: progress went from %d to %d", slow, last, done)
 			}
 			last = done
+			return true
 		})
 		if last != len(copies) {
 			t.Errorf("slow %v: progress ended at %d of %d", slow, last, len(copies))
@@ -98,6 +99,11 @@ func TestProcessReadAll(t *testing.T) {
 			if off := c.Addr - base; c.N > 0 && !bytes.Equal(c.Data[:c.N], m[off:off+uint64(c.N)]) {
 				t.Fatalf("slow %v: copy %d: the bytes differ", slow, i)
 			}
+		}
+		batches := 0
+		p.ReadAll(copies, func(int) bool { batches++; return false })
+		if batches != 1 {
+			t.Errorf("slow %v: it went on for %d batches after it was to end", slow, batches)
 		}
 	}
 }
