@@ -10,7 +10,8 @@ import (
 func TestLimit(t *testing.T) {
 	_, s := open(t)
 	t.Setenv(hungryEnv, "1")
-	if _, _, err := list(t, s, nil); err == nil || !strings.Contains(err.Error(), "out of memory") {
-		t.Errorf("got %v, want that the program ran out of memory", err)
+	// Mostly by "out of memory", but the system may refuse memory anywhere.
+	if _, _, err := list(t, s, nil); err == nil || !strings.HasPrefix(err.Error(), "delve ended") || strings.Contains(err.Error(), tookAll) {
+		t.Errorf("got %v, want that the program ended before it had all", err)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -23,6 +24,8 @@ const mainEnv = "SFCORE_TEST_MAIN"
 // hungryEnv makes it a program that takes all the memory that it may.
 const hungryEnv = "SFCORE_TEST_HUNGRY"
 
+const tookAll = "took all"
+
 func takeAll() {
 	if err := delvebackend.LimitMemory(1 << 30); err != nil {
 		panic(err)
@@ -31,7 +34,7 @@ func takeAll() {
 	for range 64 {
 		all = append(all, make([]byte, 1<<30))
 	}
-	panic(len(all))
+	panic(fmt.Sprint(tookAll, len(all)))
 }
 
 func TestMain(m *testing.M) {

@@ -144,7 +144,10 @@ func delveSetup(t *target.Target) (*goroutine.Setup, error) {
 	}
 	m := t.GoModule()
 	if m == nil {
-		return nil, errors.Join(append([]error{errNoGo}, t.Problems()...)...)
+		if problems := t.ReportProblems(); len(problems) > 0 {
+			return nil, fmt.Errorf("%w; %s", errNoGo, strings.Join(problems, "; "))
+		}
+		return nil, errNoGo
 	}
 	s := &goroutine.Setup{Arch: a.Name, File: m.OpenName(), Debug: m.DebugFile, Entry: m.Image().Entry + m.Bias}
 	if self := "/proc/self/"; strings.HasPrefix(s.File, self) {

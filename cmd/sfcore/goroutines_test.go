@@ -29,13 +29,11 @@ func delveHere(t *testing.T) {
 		done := make(chan error)
 		go func() {
 			err := delvebackend.Serve(toDelve, fromDelve, func(uint64) error { return nil })
-			fromDelve.Close()
+			_ = fromDelve.Close()
 			done <- err
 		}()
 		_, err := goroutine.Answer(goroutine.NewConn(out, in), setup, mem, sink)
-		in.Close()
-		out.Close()
-		<-done
+		_, _, _ = in.Close(), out.Close(), <-done
 		return err
 	}
 }
@@ -131,7 +129,7 @@ func TestGoroutinesErrors(t *testing.T) {
 		{"C", append([]string{"goroutines"}, caseArgs(t, "amd64-v3-threads")...), exitFailed, "no Go program was found"},
 		{"no file", []string{"goroutines", "--sysroot", "testdata", filepath.Join(goroutinesDir, "amd64", "core.zst")}, exitFailed, "no Go program was found"},
 		{"bad goroutine", goroutinesOf("amd64", "--goroutine", "40,1000"), exitIncomplete, "1000: no such goroutine"},
-		{"complete", goroutinesOf("amd64", "--goroutine", "40"), exitIncomplete, ""},
+		{"complete", goroutinesOf("amd64", "--goroutine", "40"), exitComplete, ""},
 		{"bad format", goroutinesOf("amd64", "--format", "xml"), exitFailed, "xml"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

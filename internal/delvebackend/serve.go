@@ -54,7 +54,8 @@ func list(conn *goroutine.Conn, s *goroutine.Setup, limit func(uint64) error) (e
 	if err != nil {
 		return fmt.Errorf("delve: %w", err)
 	}
-	if err := t.BinInfo().Images[0].LoadError(); errors.Is(err, proc.ErrDebuginfodSkippedOnAttach) {
+	image := t.BinInfo().Images[0]
+	if err := image.LoadError(); errors.Is(err, proc.ErrDebuginfodSkippedOnAttach) || err == nil && image.Stripped() {
 		return fmt.Errorf("%s: no debug information that delve can read", s.File)
 	} else if err != nil {
 		return fmt.Errorf("delve: %s: %w", s.File, err)

@@ -26,13 +26,11 @@ func converse(t *testing.T, delve func(*Conn) error, sink Sink) (ended bool, err
 	done := make(chan error)
 	go func() {
 		err := delve(NewConn(toDelve, fromDelve))
-		fromDelve.Close()
-		toDelve.Close()
+		_, _ = fromDelve.Close(), toDelve.Close()
 		done <- err
 	}()
 	ended, err = Answer(NewConn(out, in), &Setup{Arch: "amd64", Threads: []Thread{{ID: 1, Regs: []byte{1}}}}, testMemory, sink)
-	in.Close()
-	out.Close()
+	_, _ = in.Close(), out.Close()
 	if derr := <-done; derr != nil && ended {
 		t.Errorf("delve's side: %v", derr)
 	}
@@ -117,11 +115,12 @@ const testProgram = "SFCORE_TEST_DELVE"
 func TestMain(m *testing.M) {
 	switch os.Getenv(testProgram) {
 	case "":
-		os.Exit(m.Run())
+		m.Run()
+		return
 	case "panic":
 		go panic("in a goroutine of its own")
 	case "exit":
-		os.Exit(3)
+		os.Exit(3) //nolint:forbidigo // it is a program of its own
 	case "hang":
 	}
 	time.Sleep(time.Hour)
