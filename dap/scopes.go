@@ -50,11 +50,9 @@ func (s *session) variables(ctx context.Context, args *godap.VariablesArguments)
 		return nil, err
 	}
 	var vars []godap.Variable
-	switch r.kind {
-	case refArguments, refLocals, refObject:
-		return s.objects(st, args, r)
-	}
 	switch {
+	case r.kind == refArguments, r.kind == refLocals, r.kind == refObject:
+		return s.objects(st, args, r)
 	case args.Filter == "indexed": // there are only named ones
 	case r.kind == refUnwind:
 		vars = snap.unwindVariables(st, r.frame, args.Format)

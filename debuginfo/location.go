@@ -131,7 +131,7 @@ func (u *unit) newLocations(r *reader, addr uint64) ([]byte, bool) {
 		kind := r.byte()
 		switch kind {
 		case 0: // end_of_list
-			return otherwise, byDefault
+			return otherwise, byDefault && !r.short
 		case 1: // base_addressx
 			base, _ = u.addrAt(r.uleb())
 			continue

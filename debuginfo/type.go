@@ -113,6 +113,7 @@ func (d *Data) typeOf(e entry) *Type {
 		}
 	case Array:
 		t.dims = e.dimensions()
+	default:
 	}
 	return t
 }

@@ -10,6 +10,9 @@ const (
 	// maxTypeName its length in bytes.
 	maxNesting  = 32
 	maxTypeName = 4096
+	// maxNamed bounds the types that are named for one: parameters of functions
+	// may have functions as parameters.
+	maxNamed = 1000
 )
 
 // String returns the type as its language writes it: "const char *",
@@ -26,6 +29,7 @@ func (t *Type) String() string {
 func (t *Type) text() string {
 	if !t.named {
 		t.named = true
+		t.d.naming = 0
 		t.name = t.declare("", 0)
 		t.name = t.name[:min(len(t.name), maxTypeName)]
 	}
@@ -34,11 +38,11 @@ func (t *Type) text() string {
 
 // declare writes the declaration of something of type t.
 func (t *Type) declare(inner string, depth int) string {
-	if depth > maxNesting || len(inner) > maxTypeName {
-		return "..."
-	}
 	if t.d == nil {
 		return join(t.name, inner)
+	}
+	if t.d.naming++; depth > maxNesting || len(inner) > maxTypeName || t.d.naming > maxNamed {
+		return "..."
 	}
 	if t.Kind != Array {
 		if name := t.ownName(); name != "" {
@@ -86,8 +90,9 @@ func (t *Type) declare(inner string, depth int) string {
 		return join(t.anonymous("union"), inner)
 	case Enum:
 		return join(t.anonymous("enum"), inner)
+	default:
+		return join("(unknown type)", inner)
 	}
-	return join("(unknown type)", inner)
 }
 
 func (t *Type) anonymous(kind string) string { return kind + " {...}" }
@@ -99,6 +104,7 @@ func (t *Type) qualify(word, inner string, depth int) string {
 		if t.to().ownName() == "" {
 			return t.to().declare(strings.TrimSuffix(" "+word+" "+inner, " "), depth+1)
 		}
+	default:
 	}
 	return word + " " + t.to().declare(inner, depth+1)
 }
@@ -123,6 +129,7 @@ func (t *Type) ownName() string {
 		if text = t.e.qualifiedOrigin(text); !t.isC() || t.Kind == Typedef {
 			return text
 		}
+	default:
 	}
 	switch t.Kind {
 	case Struct:
@@ -131,8 +138,9 @@ func (t *Type) ownName() string {
 		return "union " + text
 	case Enum:
 		return "enum " + text
+	default:
+		return text
 	}
-	return text
 }
 
 // qualifiedOrigin is qualified for an entry that may define what is declared

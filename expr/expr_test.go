@@ -2,7 +2,7 @@ package expr
 
 import (
 	"errors"
-	"reflect"
+	"fmt"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
@@ -59,6 +59,9 @@ func testContext(a *arch.Arch) *Context {
 	}
 }
 
+// show writes pieces with their reasons.
+func show(pieces []Piece) string { return fmt.Sprintf("%+v", pieces) }
+
 func TestLocate(t *testing.T) {
 	tests := []struct {
 		name string
@@ -88,7 +91,7 @@ func TestLocate(t *testing.T) {
 			t.Run(a.Name+"/"+tt.name, func(t *testing.T) {
 				var m Machine
 				got, err := m.Locate(testContext(a), tt.code, nil)
-				if err != nil || !reflect.DeepEqual(got, tt.want) {
+				if err != nil || show(got) != show(tt.want) {
 					t.Errorf("got %+v, %v, want %+v", got, err, tt.want)
 				}
 			})
@@ -128,7 +131,7 @@ func TestTyped(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var m Machine
 			got, err := m.Locate(testContext(arch.AMD64), tt.code, nil)
-			if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], tt.want) {
+			if err != nil || len(got) != 1 || show(got) != show([]Piece{tt.want}) {
 				t.Errorf("got %+v, %v, want %+v", got, err, tt.want)
 			}
 		})

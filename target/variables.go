@@ -110,8 +110,9 @@ func called(f *unwind.Frame) bool {
 	switch f.Method {
 	case unwind.SFrame, unwind.CFI, unwind.FramePointer:
 		return f.Evidence&unwind.CallMismatch == 0
+	default:
+		return false
 	}
-	return false
 }
 
 // wideRegisters are the vector registers of a thread, which are those of its

@@ -54,6 +54,11 @@ var ErrNotRecovered = errors.New("not recovered")
 type Scope struct {
 	debuginfo.Scope
 	frame *Frame
+
+	// The frame base, once it was computed.
+	base     uint64
+	baseErr  error
+	baseDone bool
 }
 
 // Scopes returns the functions at a frame, the innermost inlined one first. An
@@ -62,17 +67,17 @@ func (f *Frame) Scopes() ([]Scope, error) {
 	scopes, err := f.Data.Scopes(f.PC - f.Bias)
 	list := make([]Scope, len(scopes))
 	for i := range scopes {
-		list[i] = Scope{scopes[i], f}
+		list[i] = Scope{Scope: scopes[i], frame: f}
 	}
 	return list, err
 }
 
 // Object returns the value of a variable of the scope.
 func (s *Scope) Object(v *debuginfo.Variable) Object {
-	return s.object(v, 0)
+	return s.object(v, newTrail())
 }
 
-func (s *Scope) object(v *debuginfo.Variable, depth int) Object {
+func (s *Scope) object(v *debuginfo.Variable, tr trail) Object {
 	o := Object{Name: v.Name, Type: v.Type, scope: s}
 	switch {
 	case v.Type == nil:
@@ -84,7 +89,7 @@ func (s *Scope) object(v *debuginfo.Variable, depth int) Object {
 	case !v.Where.Known():
 		o.err = ErrOptimizedOut
 	default:
-		o.at.pieces, o.err = s.locate(&v.Where, nil, depth)
+		o.at.pieces, o.err = s.locate(&v.Where, nil, tr)
 	}
 	if v.Type != nil {
 		o.at.size = o.sizeOf(v.Type)
@@ -96,22 +101,37 @@ var errNoType = errors.New("its type is missing in the debug information")
 
 // locate evaluates a location. object is the address that is on the stack and is
 // DW_OP_push_object_address, nil if there is none.
-func (s *Scope) locate(e *debuginfo.Expr, object *uint64, depth int) ([]expr.Piece, error) {
-	c := s.context(e, object, depth)
+func (s *Scope) locate(e *debuginfo.Expr, object *uint64, tr trail) ([]expr.Piece, error) {
+	c := s.context(e, object, tr)
 	var m expr.Machine
 	pieces, err := m.Locate(&c, e.Code, nil)
 	return pieces, reason(err)
 }
 
-// maxCallers bounds the frames that one value is followed through, as what a
-// function was called with.
-const maxCallers = 8
+const (
+	// maxCallers bounds the frames that one value is followed through, as what a
+	// function was called with.
+	maxCallers = 8
+	// maxAsked bounds how often callers are asked for one value, which an
+	// expression could do with each of its operations.
+	maxAsked = 64
+)
 
-func (s *Scope) context(e *debuginfo.Expr, object *uint64, depth int) expr.Context {
+// trail is the way of a value through callers.
+type trail struct {
+	depth int
+	asked *int
+}
+
+func newTrail() trail { return trail{asked: new(int)} }
+
+func (tr trail) up() trail { return trail{tr.depth + 1, tr.asked} }
+
+func (s *Scope) context(e *debuginfo.Expr, object *uint64, tr trail) expr.Context {
 	f := s.frame
 	d := &expr.Debug{
 		CFA: f.cfa, Wide: f.Wide, Address: e.Address, OffsetSize: e.OffsetSize(),
-		FrameBase: func() (uint64, error) { return s.frameBase(depth) },
+		FrameBase: func() (uint64, error) { return s.frameBase(tr) },
 		Type: func(off uint64) (expr.Type, bool) {
 			t, ok := e.Type(off)
 			if !ok {
@@ -119,7 +139,7 @@ func (s *Scope) context(e *debuginfo.Expr, object *uint64, depth int) expr.Conte
 			}
 			return expr.Type{Size: t.Size, Encoding: expr.Encoding(t.Encoding)}, true
 		},
-		Entry: func(code []byte) (uint64, error) { return s.atEntry(code, depth) },
+		Entry: func(code []byte) (uint64, error) { return s.atEntry(code, tr) },
 	}
 	if object != nil {
 		d.Object, d.HasObject = *object, true
@@ -138,11 +158,19 @@ func (f *Frame) cfa() (uint64, error) {
 }
 
 // frameBase returns the address that DW_OP_fbreg counts from.
-func (s *Scope) frameBase(depth int) (uint64, error) {
+func (s *Scope) frameBase(tr trail) (uint64, error) {
+	if !s.baseDone {
+		s.baseDone = true
+		s.base, s.baseErr = s.computeBase(tr)
+	}
+	return s.base, s.baseErr
+}
+
+func (s *Scope) computeBase(tr trail) (uint64, error) {
 	if !s.FrameBase.Known() {
 		return 0, errNoFrameBase
 	}
-	c := s.context(&s.FrameBase, nil, depth)
+	c := s.context(&s.FrameBase, nil, tr)
 	c.Debug.FrameBase = nil // it is not in terms of itself
 	var m expr.Machine
 	pieces, err := m.Locate(&c, s.FrameBase.Code, nil)
@@ -165,18 +193,19 @@ func (s *Scope) frameBase(depth int) (uint64, error) {
 		return 0, &expr.RegisterError{Reg: p.Reg}
 	case expr.Unknown:
 		return 0, p.Err
+	default:
+		return 0, errNoFrameBase
 	}
-	return 0, errNoFrameBase
 }
 
 var errNoFrameBase = errors.New("the function's frame base is not known")
 
 // atEntry returns what a register held when the function was entered, as the
 // caller passed it.
-func (s *Scope) atEntry(code []byte, depth int) (uint64, error) {
+func (s *Scope) atEntry(code []byte, tr trail) (uint64, error) {
 	f := s.frame
 	var caller *Frame
-	if f.Caller != nil && depth < maxCallers {
+	if *tr.asked++; f.Caller != nil && tr.depth < maxCallers && *tr.asked <= maxAsked {
 		caller = f.Caller()
 	}
 	if caller == nil || caller.Data == nil {
@@ -191,14 +220,14 @@ func (s *Scope) atEntry(code []byte, depth int) (uint64, error) {
 		return 0, errors.Join(errNoCaller, err)
 	}
 	outer := &scopes[len(scopes)-1]
-	if !outer.calls(site, s, depth+1) {
+	if !outer.calls(site, s, tr.up()) {
 		return 0, errNoCaller
 	}
 	want, ok := expr.RegisterOf(code)
 	for i := range site.Params {
 		p := &site.Params[i]
 		if reg, isReg := expr.RegisterOf(p.Where); ok && isReg && reg == want {
-			return outer.value(&p.Value, depth+1)
+			return outer.value(&p.Value, tr.up())
 		}
 	}
 	return 0, errNoCaller
@@ -208,7 +237,7 @@ var errNoCaller = fmt.Errorf("%w: what the function was called with is unknown",
 
 // calls reports whether a call in s certainly went to the function of callee,
 // and not to one that went on to it by a jump, with other arguments.
-func (s *Scope) calls(site *debuginfo.CallSite, callee *Scope, depth int) bool {
+func (s *Scope) calls(site *debuginfo.CallSite, callee *Scope, tr trail) bool {
 	if site.Func != "" {
 		scopes, _ := callee.frame.Scopes()
 		return len(scopes) > 0 && scopes[len(scopes)-1].Func == site.Func
@@ -216,13 +245,13 @@ func (s *Scope) calls(site *debuginfo.CallSite, callee *Scope, depth int) bool {
 	if !site.Target.Known() || callee.Entry == 0 {
 		return false
 	}
-	target, err := s.value(&site.Target, depth)
+	target, err := s.value(&site.Target, tr)
 	return err == nil && target == callee.Entry+callee.frame.Bias
 }
 
 // value computes an expression that gives a value.
-func (s *Scope) value(e *debuginfo.Expr, depth int) (uint64, error) {
-	c := s.context(e, nil, depth)
+func (s *Scope) value(e *debuginfo.Expr, tr trail) (uint64, error) {
+	c := s.context(e, nil, tr)
 	var m expr.Machine
 	return m.Value(&c, e.Code)
 }

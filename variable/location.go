@@ -91,8 +91,9 @@ func (p *piece) nowhere() error {
 		return reason(p.Err)
 	case expr.Pointer:
 		return errNoPointer
+	default:
+		return nil
 	}
-	return nil
 }
 
 // field returns a bit field that lies in a piece of bits in a register, or of a

@@ -64,12 +64,14 @@ func (o *Object) Shape() Shape {
 			if to.Declared {
 				return Scalar
 			}
+		default:
 		}
 		return Target
 	case debuginfo.Reference, debuginfo.RvalueReference:
 		return Target
+	default:
+		return Scalar
 	}
-	return Scalar
 }
 
 // IsReference reports whether the object is a reference of C++, which stands for
@@ -90,8 +92,9 @@ func (o *Object) Len() (uint64, error) {
 		return o.count(o.Type.Strip())
 	case Target:
 		return 1, nil
+	default:
+		return 0, nil
 	}
-	return 0, nil
 }
 
 // Parts returns up to count parts of the object, from the one with an index on.
@@ -109,8 +112,9 @@ func (o *Object) Parts(from, count uint64) ([]Object, error) {
 			return nil, err
 		}
 		return []Object{to}, nil
+	default:
+		return nil, nil
 	}
-	return nil, nil
 }
 
 var errIncomplete = errors.New("its type is only declared in the debug information of this unit")
@@ -164,7 +168,7 @@ func (o *Object) computed(e *debuginfo.Expr, t *debuginfo.Type) (location, error
 	if !ok {
 		return location{}, errVirtual
 	}
-	c := o.scope.context(e, &addr, 0)
+	c := o.scope.context(e, &addr, newTrail())
 	var m expr.Machine
 	v, err := m.Value(&c, e.Code, addr)
 	if err != nil {
@@ -270,7 +274,7 @@ func (o *Object) count(t *debuginfo.Type) (uint64, error) {
 	var v uint64
 	switch {
 	case b.Var != nil && b.Var.Type != nil:
-		bound := o.scope.object(b.Var, 0)
+		bound := o.scope.object(b.Var, newTrail())
 		n, _, err := bound.integer()
 		if err != nil {
 			return 0, err
@@ -296,7 +300,7 @@ const maxCount = 1 << 32
 
 // bound computes a number of elements: a value, or where it is.
 func (s *Scope) bound(e *debuginfo.Expr) (uint64, error) {
-	pieces, err := s.locate(e, nil, 0)
+	pieces, err := s.locate(e, nil, newTrail())
 	if err != nil || len(pieces) != 1 {
 		return 0, errors.Join(errNoCount, err)
 	}
@@ -307,8 +311,9 @@ func (s *Scope) bound(e *debuginfo.Expr) (uint64, error) {
 		return p.Value, nil
 	case expr.Unknown:
 		return 0, p.Err
+	default:
+		return 0, errNoCount
 	}
-	return 0, errNoCount
 }
 
 // maxDepth bounds arrays of arrays whose size is computed.

@@ -55,6 +55,7 @@ func (o *Object) Text() (string, error) {
 			return o.slice()
 		}
 		return "", o.nowhere()
+	default:
 	}
 	return "", errNotSupported
 }
