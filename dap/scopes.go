@@ -111,6 +111,8 @@ func (s *snapshot) caller(st *stack, i int) string {
 		return fmt.Sprintf("%v: .eh_frame or .debug_frame of %s", m, st.Frames[i].ModuleName)
 	case unwind.Signal:
 		return fmt.Sprintf("%v: the context that the kernel saved for the handler", m)
+	case unwind.Code:
+		return fmt.Sprintf("%v: the instructions of a function that no table describes", m)
 	case unwind.FramePointer:
 		return fmt.Sprintf("%v: the convention of a frame pointer", m)
 	case unwind.Pclntab:
