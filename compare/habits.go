@@ -97,11 +97,9 @@ func truncated(short, long int64) bool {
 // whyMissing returns the habit that explains why SFrame has no function for an
 // FDE.
 func (c *comparison) whyMissing(g *gaps) string {
-	version := c.version
 	for i := range g.list {
-		s := &g.list[i]
-		switch why := c.inexpressible(version, s); {
-		case why == "":
+		switch s := &g.list[i]; {
+		case s.kind == found && expressible(c.version, c.Arch, &s.row):
 		case s.kind == found && s.row.Outermost():
 			return "outermost-before-v3"
 		default:
@@ -114,29 +112,18 @@ func (c *comparison) whyMissing(g *gaps) string {
 	return ""
 }
 
-// inexpressible returns why no assembler writes a row for a version, or "".
-func (c *comparison) inexpressible(version sframe.Version, s *span) string {
-	if s.kind != found {
-		return "a damaged row"
-	}
-	return inexpressible(version, c.Arch, &s.row)
-}
-
-// inexpressible returns why the rows of a version cannot say what a row of CFI
-// says; "" if they can. For aarch64 that is what gas does: flexible rows exist,
-// but it does not write them.
-func inexpressible(version sframe.Version, a *arch.Arch, r *arch.Row) string {
+// expressible reports whether rows of a version can say what a row of CFI says.
+// For aarch64 that is what gas does: flexible rows exist, but it does not write
+// them.
+func expressible(version sframe.Version, a *arch.Arch, r *arch.Row) bool {
 	if r.Outermost() {
-		if version < sframe.V3 {
-			return "outermost frame"
-		}
-		return ""
+		return version >= sframe.V3
 	}
 	flex := version == sframe.V3 && !a.PAC
 	inRegister := flex || version == sframe.V2 && a.LR != arch.NoReg && !a.PAC // s390x
 	for _, rule := range []arch.Rule{r.CFA, r.RA, r.FP} {
 		if rule == expression || rule.Off != int64(int32(rule.Off)) {
-			return "expression"
+			return false
 		}
 	}
 	ra := arch.AtCFA(-8)
@@ -144,27 +131,21 @@ func inexpressible(version sframe.Version, a *arch.Arch, r *arch.Row) string {
 		ra = arch.SameValue(a.LR)
 	}
 	switch {
-	case r.CFA.Deref && !flex:
-		return "CFA in memory"
-	case r.CFA.Base != arch.Register, r.CFA.Reg != a.SP && r.CFA.Reg != a.FP && !flex:
-		return "CFA from another register"
+	case r.CFA.Base != arch.Register,
+		r.CFA.Deref && !flex, // in memory
+		r.CFA.Reg != a.SP && r.CFA.Reg != a.FP && !flex:
+		return false
 	case r.RA == ra:
-	case a.LR == arch.NoReg && !flex:
-		return "return address elsewhere"
-	case r.RA.Base == arch.Register && !inRegister:
-		return "return address in a register"
+	case a.LR == arch.NoReg && !flex,
+		r.RA.Base == arch.Register && !inRegister:
+		return false
 	}
-	switch same := arch.SameValue(a.FP); {
-	case r.FP == same, r.FP.Base == arch.Undefined:
-	case r.FP.Base == arch.Register && !inRegister:
-		return "frame pointer in a register"
-	case a.PAC && r.RA == ra:
-		return "frame pointer without return address"
-	case r.FP.Base == arch.CFA && !r.FP.Deref:
-		return "value relative to the CFA"
+	switch {
+	case r.FP == arch.SameValue(a.FP), r.FP.Base == arch.Undefined:
+	case r.FP.Base == arch.Register && !inRegister,
+		a.PAC && r.RA == ra, // gas saves FP with RA only
+		r.FP.Base == arch.CFA && !r.FP.Deref: // a value, not what is stored
+		return false
 	}
-	if r.Signal && version < sframe.V3 {
-		return "signal frame"
-	}
-	return ""
+	return !r.Signal || version >= sframe.V3
 }

@@ -25,8 +25,8 @@ func FuzzKept(f *testing.F) {
 			t.Fatal(err)
 		}
 		k := openKept(opts)
-		if k.len() > len(data)/8 {
-			t.Fatalf("%d build-ids of %d bytes", k.len(), len(data))
+		if len(k.ids) > len(data)/8 {
+			t.Fatalf("%d build-ids of %d bytes", len(k.ids), len(data))
 		}
 		var files []entry
 		var ids []string

@@ -78,8 +78,6 @@ func parseKept(line string) (name string, k keptID, ok bool) {
 	return name, k, errs == [4]error{}
 }
 
-func (k *kept) len() int { return len(k.ids) }
-
 // lookup returns the build-id of a file if it is unchanged.
 func (k *kept) lookup(e *entry) (id string, ok bool) {
 	was, ok := k.ids[e.name]

@@ -105,8 +105,8 @@ func TestKept(t *testing.T) {
 		t.Fatalf("got %q, want %q", got, name)
 	}
 	k := openKept(opts)
-	if k.len() != minKept {
-		t.Fatalf("kept %d build-ids, want %d", k.len(), minKept)
+	if len(k.ids) != minKept {
+		t.Fatalf("kept %d build-ids, want %d", len(k.ids), minKept)
 	}
 
 	// What is kept is used: a build-id that only the kept file has is found.

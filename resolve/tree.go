@@ -36,7 +36,10 @@ func list(roots []string) []entry {
 			root = target
 		}
 		_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-			if err != nil || len(files) >= maxListed || d.Type()&^fs.ModeSymlink != 0 {
+			if len(files) >= maxListed {
+				return fs.SkipAll
+			}
+			if err != nil || d.Type()&^fs.ModeSymlink != 0 {
 				return nil //nolint:nilerr // what cannot be read is not a candidate
 			}
 			if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
@@ -61,7 +64,7 @@ func indexIDs(files []entry, opts Options) map[string][]string {
 		}
 	}
 	inParallel(len(unknown), func(i int) { ids[unknown[i]] = readID(files[unknown[i]].name) })
-	if len(unknown) > 0 || kept.len() != len(files) {
+	if len(unknown) > 0 || len(kept.ids) != len(files) {
 		kept.save(files, ids)
 	}
 	byID := make(map[string][]string)

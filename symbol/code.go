@@ -15,9 +15,6 @@ type region struct {
 	section uint16 // its index; 0 if unknown
 }
 
-// flagExec is SHF_EXECINSTR.
-const flagExec = elfx.SectExec
-
 // codeRegions returns the code of an image by address, without overlaps.
 func codeRegions(f *elfx.File) []region {
 	code := f.Code()

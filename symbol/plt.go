@@ -44,7 +44,7 @@ func findPLT(f *elfx.File) []*elfx.Section {
 	sects, _ := f.Sections()
 	for i := range sects {
 		s := &sects[i]
-		if s.Flags&flagExec != 0 && (strings.HasPrefix(s.Name, ".plt") || s.Name == ".iplt") && len(plt) < maxPLT {
+		if s.Flags&elfx.SectExec != 0 && (strings.HasPrefix(s.Name, ".plt") || s.Name == ".iplt") && len(plt) < maxPLT {
 			plt = append(plt, s)
 		}
 	}

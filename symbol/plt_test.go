@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/testkit"
 )
@@ -50,7 +51,7 @@ func TestPLTOfCores(t *testing.T) {
 // 0x3000 on, have relocations: JUMP_SLOT of f, g+8, of a symbol out of range,
 // IRELATIVE, RELATIVE.
 func linked(machine uint16, order binary.ByteOrder, section string, entry uint64, code []byte) *testkit.ELF {
-	irelative := map[uint16]uint64{machineX8664: relocX8664Irelative, machineAArch64: relocAArch64Irelative, machineS390: relocS390Irelative}[machine]
+	irelative := map[uint16]uint64{arch.EMX86_64: 37, arch.EMAArch64: 1032, arch.EMS390: 61}[machine]
 	syms, strs := testkit.ELFSymbols(order, []testkit.ELFSymbol{{Name: "f@@V1", Info: global | function}, {Name: "g", Info: global | function}}, nil)
 	relas := testkit.New(order).
 		D64(0x3000, 1<<32|7, 0).
@@ -98,19 +99,19 @@ func TestPLTEntries(t *testing.T) {
 		entsize uint64
 		entry   func(b *testkit.Bytes, at, slot uint64)
 	}{
-		{"amd64", machineX8664, le, le, ".plt", 16, 16, jump("")},
-		{"amd64, size not given", machineX8664, le, le, ".iplt", 16, 0, jump("")},
-		{"amd64 .plt.got", machineX8664, le, le, ".plt.got", 8, 8, jump("")},
-		{"amd64 IBT", machineX8664, le, le, ".plt.sec", 16, 16, jump("\xf3\x0f\x1e\xfa")},
-		{"amd64 IBT and MPX", machineX8664, le, le, ".plt.sec", 16, 16, jump("\xf3\x0f\x1e\xfa\xf2")},
-		{"amd64 of mold", machineX8664, le, le, ".plt", 16, 16, jump("\xf3\x0f\x1e\xfa\x41\xbb\x07\x00\x00\x00")},
-		{"aarch64", machineAArch64, le, le, ".plt", 16, 0, aarch64},
-		{"aarch64_be", machineAArch64, be, le, ".plt", 16, 0, aarch64},
-		{"aarch64 BTI", machineAArch64, le, le, ".plt", 24, 24, func(b *testkit.Bytes, at, slot uint64) {
+		{"amd64", arch.EMX86_64, le, le, ".plt", 16, 16, jump("")},
+		{"amd64, size not given", arch.EMX86_64, le, le, ".iplt", 16, 0, jump("")},
+		{"amd64 .plt.got", arch.EMX86_64, le, le, ".plt.got", 8, 8, jump("")},
+		{"amd64 IBT", arch.EMX86_64, le, le, ".plt.sec", 16, 16, jump("\xf3\x0f\x1e\xfa")},
+		{"amd64 IBT and MPX", arch.EMX86_64, le, le, ".plt.sec", 16, 16, jump("\xf3\x0f\x1e\xfa\xf2")},
+		{"amd64 of mold", arch.EMX86_64, le, le, ".plt", 16, 16, jump("\xf3\x0f\x1e\xfa\x41\xbb\x07\x00\x00\x00")},
+		{"aarch64", arch.EMAArch64, le, le, ".plt", 16, 0, aarch64},
+		{"aarch64_be", arch.EMAArch64, be, le, ".plt", 16, 0, aarch64},
+		{"aarch64 BTI", arch.EMAArch64, le, le, ".plt", 24, 24, func(b *testkit.Bytes, at, slot uint64) {
 			b.D32(0xd503245f)
 			aarch64(b, at+4, slot)
 		}},
-		{"s390x", machineS390, be, be, ".plt", 32, 32, func(b *testkit.Bytes, at, slot uint64) {
+		{"s390x", arch.EMS390, be, be, ".plt", 32, 32, func(b *testkit.Bytes, at, slot uint64) {
 			b.D8(0xc0, 0x10).D32(uint32(slot-at)/2).D8(0xe3, 0x10, 0x10, 0, 0, 0x04, 0x07, 0xf1)
 		}},
 	} {
@@ -119,7 +120,7 @@ func TestPLTEntries(t *testing.T) {
 			for i, s := range slots {
 				at := 0x1000 + uint64(i)*tt.size
 				tt.entry(b, at, s.slot)
-				if tt.machine == machineAArch64 {
+				if tt.machine == arch.EMAArch64 {
 					for b.Len() < (i+1)*int(tt.size) {
 						b.D32(0xd503201f) // nop
 					}
@@ -147,7 +148,7 @@ func TestPLTEntries(t *testing.T) {
 
 // TestPLTDamage has tables that end anywhere.
 func TestPLTDamage(t *testing.T) {
-	for _, machine := range []uint16{machineX8664, machineAArch64, machineS390, 0} {
+	for _, machine := range []uint16{arch.EMX86_64, arch.EMAArch64, arch.EMS390, 0} {
 		for n := range 33 {
 			for _, fill := range []byte{0, 0xff, 0x25, 0x10} {
 				code := make([]byte, n)

@@ -3,22 +3,15 @@ package symbol
 import (
 	"fmt"
 
+	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 
-// Machines and the relocation that calls a resolver in the image itself
-// [elf.h: EM_*, R_*_IRELATIVE].
-const (
-	machineX8664   = 62
-	machineAArch64 = 183
-	machineS390    = 22
+// irelative is, by machine, the relocation of a slot for what a resolver in the
+// image itself returns [elf.h: R_*_IRELATIVE].
+var irelative = map[uint16]uint32{arch.EMX86_64: 37, arch.EMAArch64: 1032, arch.EMS390: 61}
 
-	relocX8664Irelative   = 37
-	relocAArch64Irelative = 1032
-	relocS390Irelative    = 61
-
-	relaSize = 24 // bytes of an Elf64_Rela
-)
+const relaSize = 24 // bytes of an Elf64_Rela
 
 // rela is a relocation with an addend [gABI, 4.20].
 type rela struct {
@@ -89,10 +82,7 @@ func (o *Object) slotName(slot uint64) string {
 		return ""
 	}
 	if r.sym == 0 {
-		switch {
-		case o.file.Machine == machineX8664 && r.typ == relocX8664Irelative,
-			o.file.Machine == machineAArch64 && r.typ == relocAArch64Irelative,
-			o.file.Machine == machineS390 && r.typ == relocS390Irelative:
+		if typ, ok := irelative[o.file.Machine]; ok && r.typ == typ {
 			return fmt.Sprintf("*ABS*+%#x", r.addend)
 		}
 		return ""

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/testkit"
 )
@@ -29,7 +30,7 @@ func program(order binary.ByteOrder, syms ...testkit.ELFSymbol) *testkit.ELF {
 		return testkit.ELFSection{Name: name, Type: elfx.SectProgbits, Flags: alloc | flags, Addr: addr, Data: make([]byte, size)}
 	}
 	return &testkit.ELF{
-		Order: order, Type: elfx.TypeDyn, Machine: machineX8664,
+		Order: order, Type: elfx.TypeDyn, Machine: arch.EMX86_64,
 		Sections: []testkit.ELFSection{
 			part(".init", exec, 0x1000, 0x100), part(".text", exec, 0x2000, 0x1000),
 			part(".fini", exec, 0x3000, 0x100), part(".data", 0, 0x4000, 0x100),
@@ -50,7 +51,7 @@ func parse(t testing.TB, data []byte) *elfx.File {
 // text returns a symbol of .text.
 func text(name string, info uint8, value, size uint64) testkit.ELFSymbol {
 	return testkit.ELFSymbol{Name: name, Info: info, Section: ".text", Value: value, Size: size}
-}
+	irelative := map[uint16]uint64{arch.EMX86_64: 37, arch.EMAArch64: 1032, arch.EMS390: 61}[machine]
 
 func TestLookup(t *testing.T) {
 	type sym = testkit.ELFSymbol
