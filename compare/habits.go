@@ -143,7 +143,7 @@ func expressible(version sframe.Version, a *arch.Arch, r *arch.Row) bool {
 	switch {
 	case r.FP == arch.SameValue(a.FP), r.FP.Base == arch.Undefined:
 	case r.FP.Base == arch.Register && !inRegister,
-		a.PAC && r.RA == ra, // gas saves FP with RA only
+		a.PAC && r.RA == ra,                  // gas saves FP with RA only
 		r.FP.Base == arch.CFA && !r.FP.Deref: // a value, not what is stored
 		return false
 	}

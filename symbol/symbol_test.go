@@ -51,7 +51,7 @@ func parse(t testing.TB, data []byte) *elfx.File {
 // text returns a symbol of .text.
 func text(name string, info uint8, value, size uint64) testkit.ELFSymbol {
 	return testkit.ELFSymbol{Name: name, Info: info, Section: ".text", Value: value, Size: size}
-	irelative := map[uint16]uint64{arch.EMX86_64: 37, arch.EMAArch64: 1032, arch.EMS390: 61}[machine]
+}
 
 func TestLookup(t *testing.T) {
 	type sym = testkit.ELFSymbol
