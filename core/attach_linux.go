@@ -95,7 +95,8 @@ type visit struct {
 	fpRegs  [][]byte // by tracee: NT_FPREGSET
 	pacMask uint64
 	sps     []uint64
-	room    []byte // for stacks
+	known   []arch.Regs // of the threads that have stopped
+	room    []byte      // for stacks
 	stacks  []copied
 }
 

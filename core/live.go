@@ -3,6 +3,9 @@ package core
 import (
 	"errors"
 	"time"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/memreader"
 )
 
 // AttachOptions are the choices of [Attach]. The zero AttachOptions are the
@@ -15,6 +18,10 @@ type AttachOptions struct {
 	// the process can write to and shares with no other; 0 for none of it. It
 	// takes a quarter of a millisecond of stop time for a megabyte.
 	Memory uint64
+	// Follow, if not nil, is called while the process stands still, and says what
+	// memory to copy besides, by Addr and Size: of stacks that threads have left
+	// for others. It is given the registers of the threads, and reads the process.
+	Follow func(a *arch.Arch, threads []arch.Regs, mem memreader.Reader) []memreader.Segment
 	// MaxStop bounds the time for which the process is held, whatever could be
 	// copied by then; 0 stands for [DefaultMaxStop].
 	MaxStop time.Duration

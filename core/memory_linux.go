@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/memreader"
 )
 
 // maxPiece bounds what is copied between two looks at the clock, in bytes: some
@@ -13,11 +16,17 @@ const maxPiece = 16 << 20
 // copyMemory copies up to budget bytes of the memory that the process can write
 // to and shares with no other, besides what was copied of stacks.
 func (v *visit) copyMemory(budget uint64, deadline time.Time) {
-	known := slices.Clone(v.stacks)
-	slices.SortFunc(known, func(a, b copied) int { return cmp.Compare(a.lo, b.lo) })
+	known := v.ascending()
 	before := v.snap.Copied
 	v.copySpans(pieces(without(memorySpans(v.maps), known), budget), deadline)
 	v.snap.Copied, v.snap.Memory = before, v.snap.Copied-before
+}
+
+// ascending returns what was copied, by address.
+func (v *visit) ascending() []copied {
+	known := slices.Clone(v.stacks)
+	slices.SortFunc(known, func(a, b copied) int { return cmp.Compare(a.lo, b.lo) })
+	return known
 }
 
 // memorySpans returns all private writable memory.
@@ -43,4 +52,42 @@ func pieces(spans []span, budget uint64) []span {
 		}
 	}
 	return out
+}
+
+// copyFollowed copies what follow says. That is asked by a goroutine of its own,
+// as copying is: see copyUntil.
+func (v *visit) copyFollowed(follow func(*arch.Arch, []arch.Regs, memreader.Reader) []memreader.Segment, budget uint64, deadline time.Time) {
+	said := make(chan []memreader.Segment, 1)
+	go func() { said <- follow(v.arch, v.known, v.mem) }()
+	var segs []memreader.Segment
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	select {
+	case segs = <-said:
+	case <-timer.C:
+		return
+	}
+	var spans []span
+	left := uint64(maxCopied)
+	for _, s := range segs {
+		if m := mappingOf(v.maps, s.Addr); m != nil {
+			size := min(s.Size, budget, m.Hi-s.Addr, left)
+			left -= size
+			spans = append(spans, span{s.Addr, s.Addr + size, s.Addr + size})
+		}
+	}
+	known := v.ascending()
+	v.copySpans(without(apart(spans), known), deadline)
+}
+
+// apart returns spans in ascending order, without what they have in common.
+func apart(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	end := uint64(0)
+	for i := range spans {
+		s := &spans[i]
+		s.lo = min(max(s.lo, end), s.hi)
+		end = max(end, s.hi)
+	}
+	return slices.DeleteFunc(spans, func(s span) bool { return s.lo == s.hi })
 }

@@ -37,6 +37,10 @@ func (v *visit) hold(opts AttachOptions) error {
 	if err == nil {
 		err = v.copyAll(t.tracees, opts.StackBudget, deadline)
 	}
+	if err == nil && opts.Follow != nil {
+		v.copyFollowed(opts.Follow, opts.StackBudget, deadline)
+		v.phase(PhaseStacks, true)
+	}
 	if err == nil && opts.Memory > 0 {
 		v.copyMemory(opts.Memory, deadline)
 		v.phase(PhaseMemory, true)
@@ -126,6 +130,7 @@ func (v *visit) copyRegisters(tracees []tracee) {
 		v.regs[i] = desc[:arch.PrStatusRegs+len(got)]
 		var regs arch.Regs
 		setRegs(&regs, v.arch.PrStatus, v.regs[i], order)
+		v.known = append(v.known, regs)
 		if sp, ok := regs.Get(v.arch.SP); ok {
 			v.sps = append(v.sps, sp)
 		}

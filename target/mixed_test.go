@@ -13,7 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/goruntime"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/target"
 	"github.com/sfcore/sfcore/unwind"
@@ -302,5 +304,80 @@ func TestLyingRuntime(t *testing.T) {
 	t.Logf("%d damaged stacks, %d end early", damaged, stopped)
 	if damaged < 10000 || stopped < 100 {
 		t.Errorf("got %d damaged stacks, %d that end early", damaged, stopped)
+	}
+}
+
+// The stacks above SP and what Follow says are all the memory that it takes to
+// walk the threads, besides those that signals have interrupted.
+func TestFollow(t *testing.T) {
+	mixedCases(t, func(t *testing.T, name string) {
+		tg := openMixed(t, name)
+		img := tg.Image()
+		var spans []memreader.Segment
+		for i := range img.Mappings {
+			spans = append(spans, memreader.Segment{Addr: img.Mappings[i].Lo, Size: 4096}) // an ELF header
+		}
+		var regs []arch.Regs
+		for i := range img.Threads {
+			sp, _ := img.Threads[i].Regs.Get(img.Arch.SP)
+			spans = append(spans, memreader.Segment{Addr: sp - 128, Size: 1 << 20})
+			regs = append(regs, img.Threads[i].Regs)
+			for _, f := range tg.NewWalker().Walk(&img.Threads[i]).Frames {
+				if sp, ok := f.Regs.Get(img.Arch.SP); ok && f.Method == unwind.Signal {
+					spans = append(spans, memreader.Segment{Addr: sp - 128, Size: 1 << 20})
+				}
+				if f.Signal {
+					spans = append(spans, memreader.Segment{Addr: f.PC, Size: 16})
+				}
+			}
+		}
+		few := *img
+		walk := func(spans []memreader.Segment) (same, all int) {
+			var segs []memreader.Segment
+			for _, s := range spans {
+				data, base := img.Mem.(memreader.Viewer).View(s.Addr)
+				if data != nil {
+					s.Data = data[s.Addr-base:]
+					s.Size = min(uint64(len(s.Data)), s.Size)
+					s.Data = s.Data[:s.Size]
+					segs = append(segs, s)
+				}
+			}
+			few.Mem = memreader.NewSpace(segs)
+			part := target.New(&few, target.Options{Paths: []string{filepath.Join(mixedDir, name, "exe")}})
+			got, want := part.NewWalker(), tg.NewWalker()
+			for i := range img.Threads {
+				g, w := got.Walk(&few.Threads[i]), want.Walk(&img.Threads[i])
+				if slices.Equal(describe(part, g), describe(tg, w)) {
+					same++
+				}
+				all++
+			}
+			return same, all
+		}
+		if same, all := walk(spans); same == all {
+			t.Errorf("got all %d stacks without what Follow says", all)
+		}
+		followed := goruntime.Follow(img.Arch, regs, img.Mem)
+		if same, all := walk(append(spans, followed...)); same != all {
+			t.Errorf("got %d of %d stacks", same, all)
+		}
+		size := uint64(0)
+		for _, s := range followed {
+			size += min(s.Size, 1<<20)
+		}
+		t.Logf("%d ranges, up to %d KiB", len(followed), size>>10)
+	})
+}
+
+// Follow takes any registers and memory, and says nothing of programs without Go.
+func TestFollowNothing(t *testing.T) {
+	tg := openCase(t, "amd64-v3-deep", target.Options{})
+	var regs []arch.Regs
+	for _, th := range tg.Threads() {
+		regs = append(regs, th.Regs)
+	}
+	if got := goruntime.Follow(tg.Image().Arch, regs, tg.Memory()); got != nil {
+		t.Errorf("got %v, want none", got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/goruntime"
 	"github.com/sfcore/sfcore/plugin"
 	"github.com/sfcore/sfcore/target"
 )
@@ -44,7 +45,7 @@ func open(ctx context.Context, p plugin.Process) (*target.Target, error) {
 	if p.Core != "" {
 		img, err = core.Open(ctx, p.Core, core.Options{})
 	} else {
-		img, err = core.Attach(ctx, p.PID, core.AttachOptions{})
+		img, err = core.Attach(ctx, p.PID, core.AttachOptions{Follow: goruntime.Follow})
 	}
 	if err != nil {
 		return nil, err

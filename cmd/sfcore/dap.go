@@ -13,6 +13,7 @@ import (
 	"github.com/sfcore/sfcore/dap"
 	"github.com/sfcore/sfcore/debuginfod"
 	"github.com/sfcore/sfcore/dlv"
+	"github.com/sfcore/sfcore/goruntime"
 	"github.com/sfcore/sfcore/target"
 )
 
@@ -75,7 +76,7 @@ func openForDAP(ctx context.Context, p dap.Process, progress func(done, total in
 	case p.Dlv != "":
 		img, err = dlv.Open(ctx, p.Dlv)
 	default:
-		withoutJobControl(func() { img, err = core.Attach(ctx, p.PID, core.AttachOptions{}) })
+		withoutJobControl(func() { img, err = core.Attach(ctx, p.PID, core.AttachOptions{Follow: goruntime.Follow}) })
 	}
 	if err != nil {
 		return nil, err

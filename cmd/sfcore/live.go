@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/goruntime"
 	"github.com/sfcore/sfcore/target"
 	"github.com/spf13/cobra"
 )
@@ -49,7 +50,7 @@ func (c *btCommand) runLive(cmd *cobra.Command, paint painter) error {
 	started := uint64(0)
 	for n := 1; ; n++ {
 		next := time.Now().Add(l.pause())
-		t, err := c.attach(ctx, l.pid, core.AttachOptions{StackBudget: uint64(l.budget)})
+		t, err := c.attach(ctx, l.pid, core.AttachOptions{StackBudget: uint64(l.budget), Follow: goruntime.Follow})
 		if n > 1 && (errors.Is(err, core.ErrNoProcess) || err == nil && t.Image().Live.Started != started) {
 			if err == nil {
 				t.Close() // the id is another process's now

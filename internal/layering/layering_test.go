@@ -71,7 +71,7 @@ var imports = map[string]string{
 
 	"cmd/sfcore": "internal/goroutine arch memreader internal/elfx sframe cfi unwind goruntime core symbol resolve target debuginfod dlv dap plugin compare synth",
 
-	"cmd/sfcore-plugin": "core target plugin",
+	"cmd/sfcore-plugin": "goruntime core target plugin",
 	"cmd/sfcore-delve":  "internal/delvebackend",
 
 	"bench":   "",
