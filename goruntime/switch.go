@@ -13,7 +13,7 @@ var (
 	errDepth         = errors.New("the goroutine's SP that it saved is not within that goroutine's stack, or not where the runtime has it")
 	errSched         = errors.New("what the goroutine is to go on with does not fit")
 	errG0            = errors.New("SP is not where the runtime entered the thread's own stack")
-	errCallback      = errors.New("the call from C that led here is not on the thread's own stack")
+	errCallback      = errors.New("the call from C that led here is not on the thread's own stack; a panic may have given it up")
 	errWaiting       = errors.New("this thread waits for a goroutine that was called from C, and which one is not known")
 )
 
