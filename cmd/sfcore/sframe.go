@@ -62,14 +62,7 @@ func (o *fileFlags) check() error {
 
 // open opens a program, library, object or core file, and loads its modules.
 // Files are tried first as ELF files; what is none may be a compressed core.
-func (o *fileFlags) open(ctx context.Context, name string) (t *target.Target, err error) {
-	if fault := memreader.Guard(func() { t, err = o.openGuarded(ctx, name) }); fault != nil {
-		return nil, fmt.Errorf("%s: it became shorter meanwhile: %w", name, fault)
-	}
-	return t, err
-}
-
-func (o *fileFlags) openGuarded(ctx context.Context, name string) (*target.Target, error) {
+func (o *fileFlags) open(ctx context.Context, name string) (*target.Target, error) {
 	t, err := target.OpenFile(name, target.Options{SFrameDirs: o.sidecar})
 	var format *elfx.FormatError
 	switch {
@@ -141,6 +134,14 @@ func functionName(m *target.Module, addr uint64) string {
 	return locs[0].Func
 }
 
+// guarded calls f, which reads the file called name while others may cut it off.
+func guarded(name string, f func() error) (err error) {
+	if fault := memreader.Guard(func() { err = f() }); fault != nil {
+		return fmt.Errorf("%s: it became shorter meanwhile: %w", name, fault)
+	}
+	return err
+}
+
 // eachName runs f for every file. What f says is found, in one of them, makes
 // the exit status 1; a file that cannot be read makes it 2, and does not keep
 // the others from being read.
@@ -149,14 +150,11 @@ func (*fileFlags) eachName(cmd *cobra.Command, names []string, f func(name strin
 	var failed error
 	anything := false
 	for _, name := range names {
-		var (
-			found bool
-			err   error
-		)
-		if fault := memreader.Guard(func() { found, err = f(name, out) }); fault != nil {
-			err = fmt.Errorf("%s: it became shorter meanwhile: %w", name, fault)
-		}
-		anything = anything || found
+		err := guarded(name, func() error {
+			found, err := f(name, out)
+			anything = anything || found
+			return err
+		})
 		if err == nil {
 			continue
 		}

@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"fmt"
 
+	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/elfx"
-	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/target"
 	"github.com/spf13/cobra"
@@ -39,7 +39,9 @@ section. docs/sframe-json.md describes what --format json prints.`,
   sfcore sframe dump --func main --format json a.out
   sfcore sframe dump --raw --address 0x4020d0 section.bin`,
 		Args: cobra.ExactArgs(1),
-		RunE: c.run,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return guarded(args[0], func() error { return c.run(cmd, args[0]) })
+		},
 	}
 	c.fileFlags.register(cmd)
 	c.rawFlags.register(cmd)
@@ -74,7 +76,7 @@ func (l *listed) name(addr uint64) string {
 	return functionName(l.module, addr)
 }
 
-func (c *dumpCommand) run(cmd *cobra.Command, args []string) error {
+func (c *dumpCommand) run(cmd *cobra.Command, name string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (c *dumpCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	sections, problems, done, err := c.sections(cmd, args[0])
+	sections, problems, done, err := c.sections(cmd, name)
 	if err != nil {
 		return err
 	}
@@ -90,23 +92,19 @@ func (c *dumpCommand) run(cmd *cobra.Command, args []string) error {
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	d := &dumper{only: only, problems: problems}
 	if c.format == "json" {
-		d.lister = newJSONLister(out, args[0])
+		d.lister = newJSONLister(out, name)
 	} else {
 		d.lister = &textLister{out: out}
 	}
-	if err := memreader.Guard(func() {
-		for i := range sections {
-			d.section(&sections[i])
-		}
-	}); err != nil {
-		return fmt.Errorf("%s: it became shorter meanwhile: %w", args[0], err)
+	for i := range sections {
+		d.section(&sections[i])
 	}
 	d.lister.end(d.problems)
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
 	if d.functions == 0 && (c.pc != "" || c.fn != "") {
-		d.problems = append(d.problems, fmt.Sprintf("%s: no function of .sframe is asked for by %s", args[0], c.asked()))
+		d.problems = append(d.problems, fmt.Sprintf("%s: no function of .sframe is asked for by %s", name, c.asked()))
 	}
 	for _, p := range d.problems {
 		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %s\n", plain(p))
@@ -181,9 +179,9 @@ func (c *dumpCommand) sections(cmd *cobra.Command, name string) (list []listed, 
 // bfdName is the name that binutils have for the format of a file.
 func bfdName(f *elfx.File) string {
 	switch {
-	case f.Machine == 62:
+	case f.Machine == arch.EMX86_64:
 		return "elf64-x86-64"
-	case f.Machine == 22:
+	case f.Machine == arch.EMS390:
 		return "elf64-s390"
 	case f.BigEndian:
 		return "elf64-bigaarch64"

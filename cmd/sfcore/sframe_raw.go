@@ -40,7 +40,10 @@ func (o *rawFlags) read(name string) (data []byte, addr uint64, err error) {
 		defer f.Close()
 		in = f
 	}
-	if data, err = io.ReadAll(io.LimitReader(in, maxRaw)); err != nil {
+	if data, err = io.ReadAll(io.LimitReader(in, maxRaw+1)); err == nil && len(data) > maxRaw {
+		err = fmt.Errorf("more than the limit of %d bytes", maxRaw)
+	}
+	if err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", name, err)
 	}
 	return data, addr, nil

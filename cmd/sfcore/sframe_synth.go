@@ -37,7 +37,9 @@ Exit status: 0, or 2 if nothing could be written.`,
 		Example: `  sfcore sframe synth /usr/lib/x86_64-linux-gnu/libc.so.6 -o sidecars/
   sfcore bt --sframe-dir sidecars core.1234`,
 		Args: cobra.ExactArgs(1),
-		RunE: c.run,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return guarded(args[0], func() error { return c.run(cmd, args[0]) })
+		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.out, "output", "o", "", "write to the file, or into the directory, `OUT`")
@@ -47,14 +49,14 @@ Exit status: 0, or 2 if nothing could be written.`,
 	return cmd
 }
 
-func (c *synthCommand) run(cmd *cobra.Command, args []string) error {
+func (c *synthCommand) run(cmd *cobra.Command, file string) error {
 	switch {
 	case c.format != "text" && c.format != "json":
 		return fmt.Errorf("--format: %q is neither text nor json", c.format)
 	case c.version != 2 && c.version != 3:
 		return fmt.Errorf("--sframe-version: %d is neither 2 nor 3", c.version)
 	}
-	t, err := target.OpenFile(args[0], target.Options{})
+	t, err := target.OpenFile(file, target.Options{})
 	if err != nil {
 		return err
 	}
@@ -105,8 +107,15 @@ func synthesise(t *target.Target, version sframe.Version) (*synth.Sidecar, *synt
 }
 
 // replaceFile writes a file that takes the place of another one only when it is
-// complete.
+// complete. A device or a pipe is written to.
 func replaceFile(name string, write func(io.Writer) error) error {
+	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err
