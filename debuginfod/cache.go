@@ -22,11 +22,11 @@ type entry struct {
 
 func (c *Client) entry(id, kind, path string) entry {
 	if path == "" {
-		return entry{filepath.Join(c.CacheDir, id, kind), id}
+		return entry{filepath.Join(c.cacheDir, id, kind), id}
 	}
 	// Names are bounded; the end of a path tells most.
 	escaped := strings.NewReplacer("/", "#", "\x00", "#").Replace(path)
-	return entry{name: filepath.Join(c.CacheDir, id, kind+escaped[max(0, len(escaped)-maxName):])}
+	return entry{name: filepath.Join(c.cacheDir, id, kind+escaped[max(0, len(escaped)-maxName):])}
 }
 
 // maxName bounds the bytes of a path in the name of a file.
@@ -44,7 +44,8 @@ func (e entry) lookup() (bool, error) {
 	case time.Since(st.ModTime()) < missFor:
 		return false, ErrNotFound
 	}
-	return false, os.Remove(e.name)
+	_ = os.Remove(e.name) // another process may have been faster
+	return false, nil
 }
 
 // miss notes that no server has the file.

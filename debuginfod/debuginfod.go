@@ -36,19 +36,18 @@ const (
 	missFor = 10 * time.Minute
 )
 
-// Client fetches files. It is safe for concurrent use.
+// Client fetches files, as [FromEnvironment] returned it. It is safe for
+// concurrent use.
 type Client struct {
-	// Servers are base URLs, in the order in which they are asked.
-	Servers []string
-	// CacheDir is the directory of fetched files.
-	CacheDir string
-	// Stall and Total bound the time without data, and for one file.
-	Stall, Total time.Duration
-	// MaxSize bounds the bytes of one file.
-	MaxSize int64
 	// Progress, if not nil, is told how many bytes of how many (0 if unknown)
 	// of a file were fetched.
 	Progress func(done, total int64)
+
+	servers  []string      // base URLs, in the order in which they are asked
+	cacheDir string        // directory of fetched files
+	stall    time.Duration // without data
+	total    time.Duration // for one file
+	maxSize  int64         // bytes of one file
 
 	ctx  context.Context
 	http http.Client
@@ -68,32 +67,32 @@ var ErrNoServers = errors.New("DEBUGINFOD_URLS is not set: no server to ask")
 // when ctx does.
 func FromEnvironment(ctx context.Context) (*Client, error) {
 	c := &Client{
-		Stall:   seconds("DEBUGINFOD_TIMEOUT", defaultStall),
-		Total:   seconds("DEBUGINFOD_MAXTIME", defaultTotal),
-		MaxSize: defaultSize,
+		stall:   seconds("DEBUGINFOD_TIMEOUT", defaultStall),
+		total:   seconds("DEBUGINFOD_MAXTIME", defaultTotal),
+		maxSize: defaultSize,
 		ctx:     ctx,
 		down:    map[string]bool{},
 	}
 	if n, err := strconv.ParseInt(os.Getenv("DEBUGINFOD_MAXSIZE"), 10, 64); err == nil && n > 0 {
-		c.MaxSize = n
+		c.maxSize = n
 	}
 	for word := range strings.FieldsSeq(os.Getenv("DEBUGINFOD_URLS")) {
 		if u, err := url.Parse(word); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
-			c.Servers = append(c.Servers, strings.TrimSuffix(word, "/"))
+			c.servers = append(c.servers, strings.TrimSuffix(word, "/"))
 		}
 	}
-	if len(c.Servers) == 0 {
+	if len(c.servers) == 0 {
 		return nil, ErrNoServers
 	}
 	var err error
-	if c.CacheDir, err = cacheDir(); err != nil {
+	if c.cacheDir, err = cacheDir(); err != nil {
 		return nil, err
 	}
 	c.http.Transport = &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: connectTimeout}).DialContext,
 		TLSHandshakeTimeout:   connectTimeout,
-		ResponseHeaderTimeout: c.Stall,
+		ResponseHeaderTimeout: c.stall,
 	}
 	return c, nil
 }
@@ -121,14 +120,16 @@ func (c *Client) fetch(id, kind, path string) (string, error) {
 		return "", fmt.Errorf("%w: %q is no build-id", ErrNotFound, id)
 	}
 	entry := c.entry(id, kind, path)
-	if found, err := entry.lookup(); found || err != nil {
-		return entry.name, err
+	if found, err := entry.lookup(); err != nil {
+		return "", err
+	} else if found {
+		return entry.name, nil
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, c.Total)
+	ctx, cancel := context.WithTimeout(c.ctx, c.total)
 	defer cancel()
 	var problem error
 	asked := false
-	for _, server := range c.Servers {
+	for _, server := range c.servers {
 		if c.isDown(server) {
 			continue
 		}
@@ -196,18 +197,18 @@ func (c *Client) get(ctx context.Context, e entry, from string) error {
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		return statusError(resp.StatusCode)
-	case resp.ContentLength > c.MaxSize:
-		return fmt.Errorf("%d bytes are more than the limit of %d", resp.ContentLength, c.MaxSize)
+	case resp.ContentLength > c.maxSize:
+		return fmt.Errorf("%d bytes are more than the limit of %d", resp.ContentLength, c.maxSize)
 	}
-	stalled := time.AfterFunc(c.Stall, func() { cancel(fmt.Errorf("nothing came for %v", c.Stall)) })
+	stalled := time.AfterFunc(c.stall, func() { cancel(fmt.Errorf("nothing came for %v", c.stall)) })
 	defer stalled.Stop()
-	body := &counted{from: io.LimitReader(resp.Body, c.MaxSize+1), report: func(done int64) {
-		stalled.Reset(c.Stall)
+	body := &counted{from: io.LimitReader(resp.Body, c.maxSize+1), report: func(done int64) {
+		stalled.Reset(c.stall)
 		if c.Progress != nil {
 			c.Progress(done, max(resp.ContentLength, 0))
 		}
 	}}
-	err = e.store(body, c.MaxSize)
+	err = e.store(body, c.maxSize)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}

@@ -69,7 +69,7 @@ func TestFetch(t *testing.T) {
 
 	for range 2 { // the second time from the cache
 		name, err := c.Executable(id)
-		if want := filepath.Join(c.CacheDir, id, "executable"); err != nil || name != want {
+		if want := filepath.Join(c.cacheDir, id, "executable"); err != nil || name != want {
 			t.Fatalf("got %q, %v, want %q", name, err, want)
 		}
 		if data, _ := os.ReadFile(name); string(data) != string(program(0xff)) {
@@ -85,7 +85,7 @@ func TestFetch(t *testing.T) {
 	if name, err := c.Source(id, "/src/a b.c"); err != nil || filepath.Base(name) != "source#src#a b.c" {
 		t.Errorf("source: got %q, %v", name, err)
 	}
-	left, _ := filepath.Glob(filepath.Join(c.CacheDir, id, "*.*"))
+	left, _ := filepath.Glob(filepath.Join(c.cacheDir, id, "*.*"))
 	if len(left) != 1 {
 		t.Errorf("left in the cache: %q", left)
 	}
@@ -106,7 +106,7 @@ func TestMiss(t *testing.T) {
 	if requests != 1 {
 		t.Errorf("got %d requests, want 1", requests)
 	}
-	name := filepath.Join(c.CacheDir, id, "executable")
+	name := filepath.Join(c.cacheDir, id, "executable")
 	if err := os.Chtimes(name, time.Time{}, time.Now().Add(-missFor)); err != nil {
 		t.Fatal(err)
 	}
@@ -143,19 +143,19 @@ func TestLimits(t *testing.T) {
 		_, _ = w.Write(make([]byte, 5000))
 	})
 	c := client(t, url)
-	c.MaxSize = 1000
+	c.maxSize = 1000
 	if _, err := c.Executable(id); err == nil || !strings.Contains(err.Error(), "more than the limit of 1000 bytes") {
 		t.Errorf("size: got %v", err)
 	}
-	c.Stall = 50 * time.Millisecond
+	c.stall = 50 * time.Millisecond
 	if _, err := c.DebugInfo(id); err == nil || !strings.Contains(err.Error(), "nothing came for 50ms") {
 		t.Errorf("stall: got %v", err)
 	}
-	c.Stall, c.Total = time.Hour, 50*time.Millisecond
+	c.stall, c.total = time.Hour, 50*time.Millisecond
 	if _, err := c.DebugInfo(id); err == nil || !strings.Contains(err.Error(), "deadline exceeded") {
 		t.Errorf("total: got %v", err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(c.CacheDir, id, "*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(c.cacheDir, id, "*")); len(left) > 0 {
 		t.Errorf("left in the cache: %q", left)
 	}
 }
@@ -172,18 +172,18 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprint(c.Servers, c.Stall, c.Total, c.MaxSize)
+	got := fmt.Sprint(c.servers, c.stall, c.total, c.maxSize)
 	if want := "[http://a https://b/x] 7s 10m0s 1000"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if dir, _ := os.UserCacheDir(); c.CacheDir != filepath.Join(dir, "debuginfod_client") {
-		t.Errorf("got %s", c.CacheDir)
+	if dir, _ := os.UserCacheDir(); c.cacheDir != filepath.Join(dir, "debuginfod_client") {
+		t.Errorf("got %s", c.cacheDir)
 	}
 	old := filepath.Join(home, ".debuginfod_client_cache")
 	if err := os.Mkdir(old, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if c, err = FromEnvironment(t.Context()); err != nil || c.CacheDir != old {
+	if c, err = FromEnvironment(t.Context()); err != nil || c.cacheDir != old {
 		t.Errorf("got %v, %v, want %s", c, err, old)
 	}
 	t.Setenv("DEBUGINFOD_URLS", " ")

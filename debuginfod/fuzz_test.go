@@ -36,11 +36,11 @@ func FuzzReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		const limit = 4096
 		c := &Client{
-			Servers: []string{"http://server"}, CacheDir: filepath.Join(dir, "cache"),
-			Stall: time.Minute, Total: time.Minute, MaxSize: limit,
+			servers: []string{"http://server"}, cacheDir: filepath.Join(dir, "cache"),
+			stall: time.Minute, total: time.Minute, maxSize: limit,
 			ctx: context.Background(), http: http.Client{Transport: reply(data)}, down: map[string]bool{},
 		}
-		defer func() { _ = os.RemoveAll(c.CacheDir) }()
+		defer func() { _ = os.RemoveAll(c.cacheDir) }()
 		name, err := c.Executable(id)
 		if (name == "") == (err == nil) {
 			t.Fatalf("got %q and %v", name, err)
@@ -54,7 +54,7 @@ func FuzzReply(f *testing.F) {
 				t.Errorf("got a file of %d bytes, %v", len(file), err)
 			}
 		}
-		_ = filepath.WalkDir(c.CacheDir, func(path string, d fs.DirEntry, err error) error {
+		_ = filepath.WalkDir(c.cacheDir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || path == name {
 				return nil //nolint:nilerr // there may be no cache
 			}

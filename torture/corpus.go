@@ -80,7 +80,7 @@ func (s *subject) load() error {
 	}
 	s.files = nil
 	for _, sub := range []string{"exe", "debug", "sysroot"} {
-		err = filepath.WalkDir(filepath.Join(s.dir, sub), func(name string, e fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join(s.dir, sub), func(name string, e fs.DirEntry, err error) error {
 			if err == nil && e.Type().IsRegular() {
 				rel, err := filepath.Rel(s.dir, name)
 				s.files = append(s.files, rel)
@@ -88,8 +88,11 @@ func (s *subject) load() error {
 			}
 			return nil //nolint:nilerr // most cases have not all of the directories
 		})
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // options are where the files of a case in dir are found.

@@ -15,6 +15,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -78,7 +79,7 @@ func (c *campaign) supervise() (ok bool, err error) {
 		crashes++
 		fmt.Fprintf(os.Stderr, "run %d: crashed\n%s\n", at, crash)
 		if at < n {
-			return false, fmt.Errorf("the child process did not start")
+			return false, errors.New("the child process did not start")
 		}
 		n = at + 1
 	}
