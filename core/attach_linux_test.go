@@ -139,7 +139,7 @@ func (s *subject) answers(t *testing.T) {
 // waitState waits until all threads are in a state.
 func (s *subject) waitState(t *testing.T, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		states := map[string]bool{}
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.pid))
 		for _, f := range files {
