@@ -52,6 +52,23 @@ func (s *Session) Stacks(ctx context.Context, workings bool, tids ...int) iter.S
 	for _, tid := range tids {
 		req.Tids = append(req.Tids, int64(tid))
 	}
+	return s.stacks(ctx, req)
+}
+
+// Variables walks the stack of a thread whose frames have their arguments and
+// local variables, where there is debug information.
+func (s *Session) Variables(ctx context.Context, tid int) (*target.ThreadReport, error) {
+	req := &proto.StacksRequest{Session: s.id, Tids: []int64{int64(tid)}, Variables: true}
+	for r, err := range s.stacks(ctx, req) {
+		if err != nil {
+			return nil, err
+		}
+		return &r, nil
+	}
+	return nil, ctx.Err()
+}
+
+func (s *Session) stacks(ctx context.Context, req *proto.StacksRequest) iter.Seq2[target.ThreadReport, error] {
 	return func(yield func(target.ThreadReport, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()

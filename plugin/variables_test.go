@@ -1,0 +1,35 @@
+package plugin
+
+import (
+	"testing"
+
+	"github.com/sfcore/sfcore/target"
+)
+
+// TestVariables compares a stack with variables with the one without a plugin.
+func TestVariables(t *testing.T) {
+	const dir = "../target/testdata/locals/s390x-O0/"
+	p := Process{Core: dir + "core.zst", Options: target.Options{Exe: dir + "prog"}}
+	s, err := inProcess(t, openTest).Open(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tgt, err := openTest(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tgt.Close()
+	th := tgt.Threads()[0]
+	w := tgt.NewWalker()
+	walked := w.Walk(th)
+	want := w.Report(walked, false)
+	w.Variables(walked, want)
+	if len(want.Frames[1].Variables) < 10 {
+		t.Fatalf("got %d variables", len(want.Frames[1].Variables))
+	}
+	got, err := s.Variables(t.Context(), th.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareJSON(t, got, want)
+}
