@@ -17,7 +17,7 @@ import (
 
 // Limits of a run of sfcore-delve.
 const (
-	// maxTime bounds it: 100,000 goroutines take less than a minute.
+	// maxTime bounds it: 10,000 goroutines take some seconds.
 	maxTime = 10 * time.Minute
 
 	// maxStderr is what is kept of what it says when it dies.
