@@ -88,8 +88,8 @@ func (rs Ranges) Bytes() uint64 {
 	return n
 }
 
-// And returns what is in both.
-func (rs Ranges) And(other Ranges) Ranges {
+// and returns what is in both.
+func (rs Ranges) and(other Ranges) Ranges {
 	var both Ranges
 	for i, j := 0, 0; i < len(rs) && j < len(other); {
 		a, b := rs[i], other[j]
@@ -114,8 +114,8 @@ type Coverage struct {
 
 // Cover measures tables by code.
 func Cover(code, sf, cf Ranges) Coverage {
-	sf, cf = sf.And(code), cf.And(code)
-	c := Coverage{Code: code.Bytes(), SFrame: sf.Bytes(), CFI: cf.Bytes(), Both: sf.And(cf).Bytes()}
+	sf, cf = sf.and(code), cf.and(code)
+	c := Coverage{Code: code.Bytes(), SFrame: sf.Bytes(), CFI: cf.Bytes(), Both: sf.and(cf).Bytes()}
 	c.Neither = c.Code - (c.SFrame + c.CFI - c.Both)
 	return c
 }

@@ -4,16 +4,12 @@ import "fmt"
 
 // Dynamic tags [gABI, 5.2.3; elf.h].
 const (
-	dynNull     = 0
-	DynPltrelsz = 2 // DT_*
-	DynHash     = 4
-	DynStrtab   = 5
-	DynSymtab   = 6
-	DynRela     = 7
-	DynRelasz   = 8
-	DynStrsz    = 10
-	DynJmprel   = 23
-	DynGNUHash  = 0x6ffffef5
+	dynNull    = 0
+	dynHash    = 4
+	dynStrtab  = 5
+	dynSymtab  = 6
+	dynStrsz   = 10
+	dynGNUHash = 0x6ffffef5
 
 	dynSize = 16
 
@@ -26,8 +22,8 @@ const (
 	machineS390 = 22
 )
 
-// Dynamic returns the value of the first entry of PT_DYNAMIC with a tag.
-func (f *File) Dynamic(tag uint64) (value uint64, ok bool) {
+// dynamic returns the value of the first entry of PT_DYNAMIC with a tag.
+func (f *File) dynamic(tag uint64) (value uint64, ok bool) {
 	p := f.Prog(ProgDynamic)
 	if p == nil {
 		return 0, false
@@ -45,11 +41,11 @@ func (f *File) Dynamic(tag uint64) (value uint64, ok bool) {
 	return 0, false
 }
 
-// DynamicData returns the bytes at the address that an entry of PT_DYNAMIC
+// dynamicData returns the bytes at the address that an entry of PT_DYNAMIC
 // holds, up to the end of their segment, or nil. The dynamic linker may have
 // added the load bias to the address in an image in memory: see File.Bias.
-func (f *File) DynamicData(tag uint64) []byte {
-	addr, ok := f.Dynamic(tag)
+func (f *File) dynamicData(tag uint64) []byte {
+	addr, ok := f.dynamic(tag)
 	if !ok {
 		return nil
 	}
@@ -62,18 +58,18 @@ func (f *File) DynamicData(tag uint64) []byte {
 // dynsymOfSegment finds the dynamic symbol table without section headers.
 // Nothing says how long it is, but the hash table covers it.
 func (f *File) dynsymOfSegment() (SymTab, error) {
-	t := SymTab{Data: f.DynamicData(DynSymtab), Strings: f.DynamicData(DynStrtab), BigEndian: f.BigEndian}
+	t := SymTab{Data: f.dynamicData(dynSymtab), Strings: f.dynamicData(dynStrtab), BigEndian: f.BigEndian}
 	if t.Data == nil {
 		return SymTab{}, nil
 	}
-	if size, ok := f.Dynamic(DynStrsz); ok {
+	if size, ok := f.dynamic(dynStrsz); ok {
 		t.Strings = within(t.Strings, 0, size)
 	}
 	var n uint64
-	if hash := f.DynamicData(DynGNUHash); hash != nil {
+	if hash := f.dynamicData(dynGNUHash); hash != nil {
 		n = f.gnuHashSyms(hash)
 	} else {
-		n = f.hashSyms(f.DynamicData(DynHash))
+		n = f.hashSyms(f.dynamicData(dynHash))
 	}
 	if n == 0 {
 		return SymTab{}, &FormatError{Off: f.Prog(ProgDynamic).Off, Field: "DT_GNU_HASH", Msg: "neither it nor DT_HASH tells the number of symbols"}

@@ -21,12 +21,12 @@ func dynamicELF(order binary.ByteOrder, machine uint16, bias uint64, hashTag uin
 	table = append(table, make([]byte, 10*SymSize)...)
 	dynamic := testkit.New(order)
 	for _, d := range [][2]uint64{
-		{DynSymtab, base + dynsymAddr + bias},
-		{DynStrtab, base + dynstrAddr + bias},
-		{DynStrsz, uint64(len(strs))},
+		{dynSymtab, base + dynsymAddr + bias},
+		{dynStrtab, base + dynstrAddr + bias},
+		{dynStrsz, uint64(len(strs))},
 		{hashTag, base + hashAddr + bias},
 		{dynNull, 0},
-		{DynHash, 1},
+		{dynHash, 1},
 	} {
 		dynamic.D64(d[0], d[1])
 	}
@@ -59,18 +59,18 @@ func TestDynsymWithoutSections(t *testing.T) {
 		want    int
 		error   string
 	}{
-		{"DT_GNU_HASH", 62, DynGNUHash, gnuHash, 4, ""},
-		{"DT_HASH", 62, DynHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 4, 1, 0, 0, 0, 0).Done() }, 4, ""},
-		{"DT_HASH of s390x", machineS390, DynHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D64(1, 4, 1, 0, 0, 0, 0).Done() }, 4, ""},
-		{"nothing hashed", 62, DynGNUHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 2, 1, 6).D64(0).D32(0).Done() }, 2, ""},
-		{"no last in the chain", 62, DynGNUHash, func(o binary.ByteOrder) []byte {
+		{"DT_GNU_HASH", 62, dynGNUHash, gnuHash, 4, ""},
+		{"DT_HASH", 62, dynHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 4, 1, 0, 0, 0, 0).Done() }, 4, ""},
+		{"DT_HASH of s390x", machineS390, dynHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D64(1, 4, 1, 0, 0, 0, 0).Done() }, 4, ""},
+		{"nothing hashed", 62, dynGNUHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 2, 1, 6).D64(0).D32(0).Done() }, 2, ""},
+		{"no last in the chain", 62, dynGNUHash, func(o binary.ByteOrder) []byte {
 			return testkit.New(o).D32(1, 2, 1, 6).D64(0).D32(2).D32(0, 0, 0).Done()
 		}, 5, ""},
-		{"no chains", 62, DynGNUHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 1, 1, 6).D64(0).D32(3).Done() }, 3, ""},
-		{"too many symbols", 62, DynHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 1<<31).Done() }, 14, "DT_SYMTAB"},
-		{"too large a bucket", 62, DynGNUHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 2, 1, 6).D64(0).D32(1 << 31).Done() }, 14, "DT_SYMTAB"},
-		{"huge counts", 62, DynGNUHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1<<32-1, 2, 1<<32-1, 6).Done() }, 2, ""},
-		{"cut off", 62, DynGNUHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 2, 1).Done() }, 0, "DT_GNU_HASH"},
+		{"no chains", 62, dynGNUHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 1, 1, 6).D64(0).D32(3).Done() }, 3, ""},
+		{"too many symbols", 62, dynHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 1<<31).Done() }, 14, "DT_SYMTAB"},
+		{"too large a bucket", 62, dynGNUHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 2, 1, 6).D64(0).D32(1 << 31).Done() }, 14, "DT_SYMTAB"},
+		{"huge counts", 62, dynGNUHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1<<32-1, 2, 1<<32-1, 6).Done() }, 2, ""},
+		{"cut off", 62, dynGNUHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 2, 1).Done() }, 0, "DT_GNU_HASH"},
 		{"no hash", 62, 0x7777, gnuHash, 0, "DT_GNU_HASH"},
 	} {
 		for name, order := range orders {
@@ -112,17 +112,17 @@ func TestDynsymWithoutSections(t *testing.T) {
 }
 
 func TestDynamic(t *testing.T) {
-	f, err := Parse(dynamicELF(binary.LittleEndian, 62, 0, DynGNUHash, nil).File())
+	f, err := Parse(dynamicELF(binary.LittleEndian, 62, 0, dynGNUHash, nil).File())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, ok := f.Dynamic(DynSymtab); !ok || v != base+dynsymAddr {
+	if v, ok := f.dynamic(dynSymtab); !ok || v != base+dynsymAddr {
 		t.Errorf("DT_SYMTAB: got %#x, %v", v, ok)
 	}
-	if v, ok := f.Dynamic(DynHash); ok {
+	if v, ok := f.dynamic(dynHash); ok {
 		t.Errorf("DT_HASH is after DT_NULL: got %#x", v)
 	}
-	if data := f.DynamicData(DynStrsz); data != nil {
+	if data := f.dynamicData(dynStrsz); data != nil {
 		t.Errorf("DT_STRSZ is no address: got %d bytes", len(data))
 	}
 }

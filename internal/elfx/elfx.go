@@ -237,14 +237,14 @@ func (f *File) At(vaddr uint64) []byte {
 // SegmentData returns the bytes of a segment, or as many as there are.
 func (f *File) SegmentData(p *Prog) []byte {
 	if f.loaded {
-		return f.Bytes(p.Vaddr-f.LoadAddr(), p.Filesz)
+		return f.Bytes(p.Vaddr-f.loadAddr(), p.Filesz)
 	}
 	return f.Bytes(p.Off, p.Filesz)
 }
 
-// LoadAddr returns the link-time address of the ELF header: that of the
+// loadAddr returns the link-time address of the ELF header: that of the
 // segment that begins the file, or of the first segment.
-func (f *File) LoadAddr() uint64 {
+func (f *File) loadAddr() uint64 {
 	for i := range f.Progs {
 		if p := &f.Progs[i]; p.Type == ProgLoad {
 			return p.Vaddr - p.Off

@@ -93,7 +93,7 @@ func TestParse(t *testing.T) {
 			if got := f.At(0x600008); got != nil {
 				t.Errorf("at the end of the file's part: got %q", got)
 			}
-			if got := f.LoadAddr(); got != 0x400000 {
+			if got := f.loadAddr(); got != 0x400000 {
 				t.Errorf("load address: got %#x", got)
 			}
 			s := f.Section(".text")

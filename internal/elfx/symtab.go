@@ -33,9 +33,6 @@ type Sym struct {
 // Type returns STT_*.
 func (s *Sym) Type() uint8 { return s.Info & 15 }
 
-// Bind returns STB_*.
-func (s *Sym) Bind() uint8 { return s.Info >> 4 }
-
 // SymTab is a symbol table as it stands in the file; nothing is decoded before
 // it is asked for. The zero SymTab is empty.
 type SymTab struct {

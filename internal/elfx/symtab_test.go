@@ -27,7 +27,7 @@ func TestSymtab(t *testing.T) {
 				t.Fatalf("got %d entries, %v, want 4", tab.Len(), err)
 			}
 			s := tab.Sym(3)
-			if s.Value != 0x1040 || s.Size != 0x10 || s.Shndx != 1 || s.Bind() != 2 || s.Type() != SymFunc || CString(tab.Strings, uint64(s.Name)) != "g" {
+			if s.Value != 0x1040 || s.Size != 0x10 || s.Shndx != 1 || s.Info>>4 != 2 || s.Type() != SymFunc || CString(tab.Strings, uint64(s.Name)) != "g" {
 				t.Errorf("got %+v", s)
 			}
 			if tab, err := f.Dynsym(); err != nil || tab.Len() != 0 {
