@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
@@ -45,6 +46,9 @@ func goroutinesOf(arch string, flags ...string) []string {
 }
 
 func TestGoroutinesGolden(t *testing.T) {
+	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {
+		t.Skip("delve takes the context of a signal for one of the host's byte order, and says so below the stack")
+	}
 	delveHere(t)
 	for name, args := range map[string][]string{
 		"amd64/group":     goroutinesOf("amd64", "--group"),
