@@ -11,6 +11,10 @@ const (
 	// maxLinked bounds the dynamic linker's list: a forged one may not end.
 	maxLinked = 1 << 16
 
+	// maxDynamic bounds the entries of a dynamic section. Each needed library is
+	// one, and no linker writes more than a hundred others.
+	maxDynamic = 1 << 16
+
 	dynNull  = 0  // DT_NULL
 	dynDebug = 21 // DT_DEBUG
 )
@@ -31,7 +35,7 @@ func RDebug(words *memreader.Words, f *elfx.File, bias uint64) (uint64, bool) {
 	if p == nil {
 		return 0, false
 	}
-	for off := uint64(0); off < p.Memsz; off += 16 {
+	for off := uint64(0); off < min(p.Memsz, 16*maxDynamic); off += 16 {
 		tag, err := words.Uint64(p.Vaddr + bias + off)
 		if err != nil || tag == dynNull {
 			return 0, false

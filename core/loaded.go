@@ -47,6 +47,10 @@ const (
 	// it: programs with more code than that are rare, and mostly listed.
 	maxScan = 256 << 20
 
+	// maxScanned bounds all such searches together, in pages: thousands of
+	// threads may be in code that belongs to no image.
+	maxScanned = 1 << 18
+
 	// maxGap is how far the segments of an image are apart: the largest page
 	// size that linkers reckon with, twice.
 	maxGap = 4 << 20
@@ -93,6 +97,8 @@ type loading struct {
 	bases  []uint64 // of the images that maps are of
 	rdebug uint64   // 0 if it is not known
 	linked bool     // what rdebug leads to was looked at
+
+	scanned int // pages that around looked at
 }
 
 // findAuxv looks for the auxiliary vector above an address in the main thread's
@@ -163,7 +169,8 @@ func (l *loading) around(addr uint64) {
 		}
 	}
 	gap := uint64(0)
-	for at := addr &^ (minPage - 1); at != 0 && addr-at < maxScan && gap < maxGap; at -= minPage {
+	for at := addr &^ (minPage - 1); at != 0 && addr-at < maxScan && gap < maxGap && l.scanned < maxScanned; at -= minPage {
+		l.scanned++
 		if _, err := l.words.Bytes(at, 4); err != nil {
 			gap += minPage
 		} else if gap = 0; found(at) {

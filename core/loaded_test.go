@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
 )
@@ -35,6 +36,36 @@ func TestFindLoadedAroundPC(t *testing.T) {
 	}
 	if phdr, ok := img.Auxv.Get(ATPhdr); !ok || phdr != base+64 {
 		t.Errorf("got AT_PHDR %#x, %v, want %#x", phdr, ok, base+64)
+	}
+}
+
+// ones is memory without end in which every byte is 1.
+type ones struct{ reads int }
+
+func (e *ones) ReadMem(p []byte, _ uint64) (int, error) {
+	e.reads++
+	for i := range p {
+		p[i] = 1
+	}
+	return len(p), nil
+}
+
+// Threads in code without a beginning, and a dynamic section without an end,
+// are given up.
+func TestFindLoadedEndless(t *testing.T) {
+	mem := &ones{}
+	img := &Image{Arch: arch.AMD64, PID: 1, Mem: mem, Threads: make([]Thread, 100)}
+	for i := range img.Threads {
+		img.Threads[i].Regs.Set(img.Arch.PC, uint64(i+1)<<40)
+	}
+	const most = 3 * maxScanned // two reads of a page, and some for each thread
+	if img.FindLoaded(nil); len(img.Mappings) > 0 || mem.reads > most {
+		t.Errorf("got %d mappings after %d reads, want none after %d at most", len(img.Mappings), mem.reads, most)
+	}
+	mem = &ones{}
+	f := &elfx.File{Progs: []elfx.Prog{{Type: elfx.ProgDynamic, Memsz: 1 << 30}}}
+	if at, ok := RDebug(&memreader.Words{R: mem}, f, 0); ok || mem.reads > maxDynamic {
+		t.Errorf("got %#x, %v after %d reads, want nothing after %d at most", at, ok, mem.reads, maxDynamic)
 	}
 }
 
