@@ -79,7 +79,7 @@ stopped. dlv needs --accept-multiclient, or it ends when sfcore is done.`,
 	f.BoolVar(&c.sandbox, "sandbox", false, "give up the rights to change files, run programs and use the network (Linux)")
 	f.IntSliceVar(&c.threads, "thread", nil, "print only thread `TID` (repeatable)")
 	f.IntVar(&c.source, "source", -1, "print the source line of every frame, and `N` lines around it")
-	f.Lookup("source").DefValue = "" // none
+	f.Lookup("source").DefValue = "0" // for which help shows none
 	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of every frame, where there is debug information")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "say for every frame how its caller was found, and why not better")
 	for name, values := range map[string][]string{"format": {"text", "json", "jsonl"}, "color": {"auto", "always", "never"}} {

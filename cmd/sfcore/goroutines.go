@@ -83,6 +83,7 @@ long it was.`,
 	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of frames")
 	f.BoolVar(&c.all, "all", false, "print the goroutines of Go's runtime too, and variables of its functions")
 	f.Int64SliceVar(&c.ids, "goroutine", nil, "print only goroutine `ID` (repeatable)")
+	f.Lookup("goroutine").DefValue = ""
 	for name, values := range map[string][]string{"format": {"text", "json", "jsonl"}, "color": {"auto", "always", "never"}} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
