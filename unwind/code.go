@@ -13,10 +13,11 @@ const (
 	// maxScan bounds the stack that is searched for a return address, in bytes.
 	maxScan = 16 << 10
 
-	// maxCodeWork bounds the instructions and words that one Unwinder looks at:
-	// some seconds. What is found is remembered, so that only a forged stack
-	// needs as many.
-	maxCodeWork = 1 << 23
+	// maxCodeWork bounds the words of stacks that one Unwinder looks at and, each
+	// counted as followCost words, the instructions that it follows: some
+	// seconds. Paths are remembered, so that only forged stacks need as many.
+	maxCodeWork = 1 << 27
+	followCost  = 16
 
 	// maxUndescribed bounds the distance, in bytes, from the start of a function
 	// that no table describes, or of one that ends in a jump there.
@@ -40,10 +41,13 @@ const (
 type CodeStepper struct {
 	now, later []onPath
 	seen       map[uint64]bool
-	starts     map[uint64]*onPath // of the functions tried; nil if they do not lead to pc
+	paths      map[path]*onPath // those followed; nil if they do not lead there
 	extra      []arch.RegRule
 	work       int
 }
+
+// path is from an instruction to another, or to a return if to is 0.
+type path struct{ from, to uint64 }
 
 // onPath is what is known when an instruction is reached, by the CFA at the
 // function's start or the registers at pc: SP and FP, and of registers where
@@ -65,7 +69,6 @@ func (s *CodeStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
 	if !ok1 || !ok2 || a.LR != arch.NoReg || atEntry(c.Module, c.PC) {
 		return false, nil
 	}
-	s.starts = map[uint64]*onPath{}
 	for at := sp &^ 7; at-sp&^7 < maxScan; at += 8 {
 		ra, err := c.Mem.Uint64(at)
 		if s.work++; err != nil || s.work > maxCodeWork {
@@ -98,18 +101,13 @@ func calledBefore(c *Cursor, ra, pc uint64) (start uint64, ok bool) {
 // fromStart returns what is known at pc if the function at start, or one that it
 // ends in a jump to, goes there; otherwise nil.
 func (s *CodeStepper) fromStart(c *Cursor, start, pc uint64) *onPath {
-	p, tried := s.starts[start]
-	if !tried {
-		from := onPath{at: start, sp: arch.Rule{Base: arch.CFA, Off: -8}, fp: arch.SameValue(c.Arch.FP)}
-		p = s.follow(c, from, func(p *onPath, _ *disasm.Flow) verdict {
-			if p.at == pc {
-				return arrived
-			}
-			return goOn
-		})
-		s.starts[start] = p
-	}
-	return p
+	from := onPath{at: start, sp: arch.Rule{Base: arch.CFA, Off: -8}, fp: arch.SameValue(c.Arch.FP)}
+	return s.follow(c, from, pc, func(p *onPath, _ *disasm.Flow) verdict {
+		if p.at == pc {
+			return arrived
+		}
+		return goOn
+	})
 }
 
 // entered makes the row of a function that was followed from its start, and
@@ -142,7 +140,7 @@ func (s *CodeStepper) entered(c *Cursor, p *onPath, cfa uint64, row *arch.Row) b
 func (s *CodeStepper) returns(c *Cursor, pc uint64, row *arch.Row) bool {
 	a := c.Arch
 	from := onPath{at: pc, sp: arch.SameValue(a.SP), fp: arch.SameValue(a.FP)}
-	p := s.follow(c, from, func(p *onPath, f *disasm.Flow) verdict {
+	p := s.follow(c, from, 0, func(p *onPath, f *disasm.Flow) verdict {
 		switch {
 		case f.Entry, f.Push != arch.NoReg, f.SP.Base == arch.Register && f.SP.Reg == a.SP && f.SP.Off < 0:
 			return leave
@@ -193,16 +191,32 @@ const (
 	arrived
 )
 
-// follow follows the paths from an instruction until one arrives. Those through
+// follow follows the paths from an instruction until one arrives, or remembers
+// where that led.
+func (s *CodeStepper) follow(c *Cursor, from onPath, to uint64, judge func(*onPath, *disasm.Flow) verdict) *onPath {
+	way := path{from.at, to}
+	p, known := s.paths[way]
+	if !known {
+		if s.paths == nil {
+			s.paths = make(map[path]*onPath)
+		}
+		if p = s.arrive(c, from, judge); s.work <= maxCodeWork {
+			s.paths[way] = p
+		}
+	}
+	return p
+}
+
+// arrive follows the paths from an instruction until one arrives. Those through
 // fewer calls come first: a call may not return.
-func (s *CodeStepper) follow(c *Cursor, from onPath, judge func(*onPath, *disasm.Flow) verdict) *onPath {
+func (s *CodeStepper) arrive(c *Cursor, from onPath, judge func(*onPath, *disasm.Flow) verdict) *onPath {
 	s.seen = map[uint64]bool{}
 	s.now, s.later = append(s.now[:0], from), s.later[:0]
 	for n := 0; n < maxPath; n++ {
 		if len(s.now) == 0 {
 			s.now, s.later = s.later, s.now
 		}
-		if s.work++; len(s.now) == 0 || s.work > maxCodeWork {
+		if s.work += followCost; len(s.now) == 0 || s.work > maxCodeWork {
 			return nil
 		}
 		p := s.now[len(s.now)-1]
