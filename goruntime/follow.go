@@ -88,7 +88,9 @@ func (t *thread) ranges(mem *memreader.Words) []memreader.Segment {
 	w := words{mem: mem}
 	g0SP := w.at(t.g0 + gSchedSP)
 	all := []memreader.Segment{
-		{Addr: t.m, Size: mSize}, {Addr: t.g0, Size: gSize}, {Addr: t.gsignal, Size: gSize},
+		{Addr: t.m, Size: mSize},
+		{Addr: t.g0, Size: gSize},
+		{Addr: t.gsignal, Size: gSize},
 		{Addr: g0SP - below, Size: g0Size},
 	}
 	g := t.curg

@@ -84,11 +84,18 @@ func (s *Stepper) saved(f *frame, row *arch.Row, reg arch.Reg) error {
 		return errNoG
 	}
 	w := words{mem: f.Mem}
-	if !stackOf(&w, s.thread.curg).contains(sp) || w.err != nil {
+	if !s.fits(f, &w, s.thread.curg, sp) {
 		return errors.Join(errSched, w.err)
 	}
 	row.Switch = true
 	return nil
+}
+
+// fits reports whether the function's frame, at sp, is on g's stack, up to its
+// caller's SP.
+func (s *Stepper) fits(f *frame, w *words, g, sp uint64) bool {
+	bounds, up := stackOf(w, g), sp+uint64(f.delta+s.abi.pushed)
+	return w.err == nil && bounds.contains(sp) && sp <= up && up <= bounds.hi
 }
 
 // maxAligned is the most that aligning SP and making room for two words, or on
@@ -154,7 +161,7 @@ func (s *Stepper) calledC(f *frame, g, sp uint64) error {
 			return errors.Join(errSched, w.err)
 		}
 	}
-	if w.err != nil || !stackOf(&w, g).contains(sp) || sp != expected {
+	if !s.fits(f, &w, g, sp) || sp != expected {
 		return errors.Join(errDepth, w.err)
 	}
 	return nil
@@ -174,7 +181,7 @@ func (s *Stepper) systemstack(f *frame, row *arch.Row) error {
 		return err
 	}
 	w := words{mem: f.Mem}
-	if pc := w.at(g + gSchedPC); w.err != nil || !s.in(pc, "runtime.systemstack_switch") {
+	if pc := w.at(g + gSchedPC); !s.in(pc, "runtime.systemstack_switch") || !s.fits(f, &w, g, sp) {
 		return errors.Join(errSched, w.err)
 	}
 	s.goroutineAt(f, row, g, sp)
