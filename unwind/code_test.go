@@ -10,6 +10,15 @@ import (
 // callTo returns a call of five bytes from one address to another.
 func callTo(from, to uint64) string { return "\xe8" + jump(from, to)[1:] }
 
+// newCodeProcess returns a process whose code is that of a module without
+// tables.
+func newCodeProcess() *process {
+	p := newProcess(arch.AMD64)
+	p.module = new(Module)
+	p.steps = []Stepper{p.rows, new(CodeStepper)}
+	return p
+}
+
 // A function that no table describes is left by its code. Its frame is that of
 // rustc's main: it begins at codeAt+0x10, calls at +0x14, and the return
 // address is 16 bytes above SP.
@@ -52,9 +61,11 @@ func TestCode(t *testing.T) {
 		{name: "jmp *%rax", code: "\xff\xe0\x59\xc3", frame: 8},
 		{name: "jmp to itself", code: "\xeb\xfe\x59\xc3", frame: 8},
 		{name: "no instruction", code: "\x06\x59\xc3", frame: 8},
+		{name: "in no module", code: "\x59\xc3", frame: 8,
+			damage: func(p *process, _ *arch.Regs) { p.module = nil }},
 		{
 			name: "in the program's first function", code: "\x59\xc3", frame: 8,
-			damage: func(p *process, _ *arch.Regs) { p.module = &Module{Entry: start} },
+			damage: func(p *process, _ *arch.Regs) { p.module.Entry = start },
 		},
 		{
 			name: "a table has a row", code: "\x59\xc3", frame: 8,
@@ -67,8 +78,7 @@ func TestCode(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := newProcess(arch.AMD64)
-			p.steps = []Stepper{p.rows, new(CodeStepper)}
+			p := newCodeProcess()
 			p.code(pc, tt.code)
 			if tt.call == "" {
 				tt.call = callTo(caller, start)
@@ -90,7 +100,7 @@ func TestCode(t *testing.T) {
 			}
 			frames, stop := p.unwinder().Unwind(nil, regs)
 			if !tt.want {
-				if len(frames) > 2 || stop.Complete() && p.module == nil {
+				if len(frames) > 2 || stop.Complete() && (p.module == nil || p.module.Entry == 0) {
 					t.Errorf("got %d frames, %v (%v); want at most 2, not complete", len(frames), stop.Reason, stop.Detail)
 				}
 				return
@@ -137,8 +147,7 @@ func TestCodeFromStart(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := newProcess(arch.AMD64)
-			p.steps = []Stepper{p.rows, new(CodeStepper)}
+			p := newCodeProcess()
 			pc := p.code(start, tt.code)
 			p.code(pc, "\x0f\x0b")
 			p.code(other, "\x0f\x0b")
@@ -171,31 +180,31 @@ func TestCodeFromStart(t *testing.T) {
 
 // The work for all frames of an Unwinder is bounded.
 func TestCodeBounded(t *testing.T) {
-	p := newProcess(arch.AMD64)
+	p := newCodeProcess()
 	p.code(codeAt, "\x59\xc3")
 	s := &CodeStepper{work: maxCodeWork}
 	u := p.unwinder()
 	u.start()
 	regs := p.regs(map[arch.Reg]uint64{p.arch.PC: codeAt, 7: stackAt})
-	if ok, err := s.Row(&Cursor{Arch: p.arch, PC: codeAt, Regs: regs, Mem: &u.words, Code: &u.code}, new(arch.Row)); ok || err != nil {
+	if ok, err := s.Row(&Cursor{Arch: p.arch, Module: p.module, PC: codeAt, Regs: regs, Mem: &u.words, Code: &u.code}, new(arch.Row)); ok || err != nil {
 		t.Errorf("got %v, %v without looking", ok, err)
 	}
 	s.work = 0
-	if ok, _ := s.Row(&Cursor{Arch: p.arch, PC: codeAt, Regs: regs, Mem: &u.words, Code: &u.code}, new(arch.Row)); !ok {
+	if ok, _ := s.Row(&Cursor{Arch: p.arch, Module: p.module, PC: codeAt, Regs: regs, Mem: &u.words, Code: &u.code}, new(arch.Row)); !ok {
 		t.Error("nothing was found")
 	}
 }
 
 // Code at the end of what is mapped is read as far as it goes.
 func TestCodeAtEnd(t *testing.T) {
-	p := newProcess(arch.AMD64)
+	p := newCodeProcess()
 	const end = codeAt + areaSize - 2
 	p.code(end, "\x59\xc3")
 	s := new(CodeStepper)
 	u := p.unwinder()
 	u.start()
 	regs := p.regs(map[arch.Reg]uint64{p.arch.PC: end, 7: stackAt})
-	if ok, _ := s.Row(&Cursor{Arch: p.arch, PC: end, Regs: regs, Mem: &u.words, Code: &u.code}, new(arch.Row)); !ok {
+	if ok, _ := s.Row(&Cursor{Arch: p.arch, Module: p.module, PC: end, Regs: regs, Mem: &u.words, Code: &u.code}, new(arch.Row)); !ok {
 		t.Error("nothing was found")
 	}
 }
@@ -207,8 +216,7 @@ func FuzzCode(f *testing.F) {
 	f.Add([]byte("\x48\x83\xc4\x08\xc3"), uint16(8))
 	f.Add([]byte("\xc9\xc3"), uint16(0x48))
 	f.Fuzz(func(t *testing.T, code []byte, at uint16) {
-		p := newProcess(arch.AMD64)
-		p.steps = []Stepper{p.rows, new(CodeStepper)}
+		p := newCodeProcess()
 		ra := p.call(codeAt + 0x800)
 		binary.LittleEndian.PutUint32(p.mem.Segs[codeAt][0x801:], 0xfffff7fb) // to codeAt
 		p.rows[ra-1] = arch.Row{}
