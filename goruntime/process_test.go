@@ -49,7 +49,7 @@ type process struct {
 type place struct {
 	name  string
 	exact bool
-	entry bool // at the first instruction
+	off   uint64 // of the pc in the function
 	regs  map[arch.Reg]uint64
 }
 
@@ -208,7 +208,7 @@ func (p *process) come(name string, sp, g uint64) {
 	if g != 0 {
 		regs[p.abi.g] = g
 	}
-	p.walk = append(p.walk, place{name: name, regs: regs})
+	p.walk = append(p.walk, place{name: name, off: inFunc, regs: regs})
 }
 
 // last is the frame that a test is about.
@@ -239,10 +239,7 @@ func (p *process) step(t *testing.T) (caller, error) {
 		for r, v := range at.regs {
 			regs.Set(r, v)
 		}
-		pc := p.pc(at.name)
-		if at.entry {
-			pc -= inFunc
-		}
+		pc := p.pc(at.name) - inFunc + at.off
 		c := unwind.Cursor{Arch: p.a, Mem: &words, Module: &p.module, PC: pc, Regs: &regs, Exact: at.exact, Walk: 1}
 		var row arch.Row
 		found, err := s.Row(&c, &row)

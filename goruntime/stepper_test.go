@@ -22,7 +22,7 @@ func TestFrames(t *testing.T) {
 		entered := func(p *process, name string) caller {
 			sp := p.at("g.hi") - 0x800
 			p.come(name, sp, p.at("g"))
-			p.last().entry, p.last().exact = true, true
+			p.last().off, p.last().exact = 0, true
 			if p.a.LR == arch.NoReg {
 				p.putAt(sp, p.pc("main.main"))
 			} else {
@@ -125,6 +125,15 @@ func TestCrosscall2(t *testing.T) {
 		p.last().exact = true
 		if got, err := p.step(t); err != nil || got.sp != after || got.g != p.at("g0") {
 			t.Errorf("exactly there: got %v, %v", got, err)
+		}
+		// Where the table does not tell of the frame.
+		p.last().off = 2
+		if _, err := p.step(t); !errors.Is(err, errSwitching) {
+			t.Errorf("exactly where it may have no frame: got %v", err)
+		}
+		p.last().exact = false
+		if got, err := p.step(t); err != nil || got != want {
+			t.Errorf("without a table: got %v, %v\nwant %v", got, err, want)
 		}
 	})
 }

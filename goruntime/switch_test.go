@@ -73,6 +73,7 @@ var switches = []struct {
 	lies []lie
 }{
 	{name: "asmcgocall", set: func(p *process) caller { return p.callC(p.abi.saved[0]) }, lies: append(callLies,
+		set("g0.m", zero, errG),
 		add("g.stack.hi", 8, errDepth),
 		set("g.stack.lo", label("g.hi"), errDepth),
 		lie{"its caller above the stack", func(p *process) {
@@ -172,6 +173,12 @@ var switches = []struct {
 			inner := p.word(p.at("g0.sched.sp"))
 			p.putAt(inner+uint64(p.abi.outer), inner)
 		}, errCallback},
+		lie{"the last leads down", func(p *process) {
+			inner := p.word(p.at("g0.sched.sp"))
+			p.putAt(inner+0x180+uint64(p.abi.outer), inner+0x100)
+			p.calls("crosscall2", "runtime.cgocallback", inner+0x180)
+			p.put("g0.sched.sp", inner+0x180)
+		}, errCallback},
 	)},
 	{name: "cgocallback, of a goroutine that waited", set: func(p *process) caller {
 		p.park()
@@ -197,6 +204,10 @@ var callLies = []lie{
 var scheduledLies = []lie{
 	{"g", withoutG, errNoG},
 	{"g of no thread", func(p *process) { p.last().regs[p.abi.g] = p.at("idle") }, errNoG},
+	{"g that the thread does not run", func(p *process) {
+		p.put("idle.m", p.at("m"))
+		p.last().regs[p.abi.g] = p.at("idle")
+	}, errNoG},
 	{"g nowhere", func(p *process) { p.last().regs[p.abi.g] = 8 }, errNoG},
 	set("g.m", label("g0"), errNoG),
 	set("g0.m", label("g"), errNoG),
@@ -223,7 +234,7 @@ var callbackLies = []lie{
 	set("g.stack.hi", label("g.lo"), errCallback),
 	set("g0.sched.sp", label("g0.lo"), errCallback),
 	{"SP", func(p *process) { p.last().regs[p.a.SP] = p.at("idle.lo") }, errCallback},
-	{"before it has its frame", func(p *process) { p.last().entry = true }, errCallback},
+	{"before it has its frame", func(p *process) { p.last().off = 2 }, errCallback},
 	{"exact", exactly, errSwitching},
 	{"a second time", again, errCallback},
 	{"arguments", lieOfArguments, errCallback},
