@@ -1,12 +1,14 @@
 // Package disasm writes machine instructions of amd64, aarch64 and s390x as
 // text, in GNU syntax. It decodes one instruction at a time from bytes that
-// may be anything; whoever calls it finds the bytes.
+// may be anything; whoever calls it finds the bytes. It is safe for concurrent
+// use.
 package disasm
 
 import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"sync"
 
 	"golang.org/x/arch/arm64/arm64asm"
 	"golang.org/x/arch/s390x/s390xasm"
@@ -117,11 +119,21 @@ func decodeAMD64(code []byte, pc uint64, names func(uint64) (string, uint64)) In
 	return Inst{Text: text, Size: inst.Len, Valid: true}
 }
 
+// decoding is held while arm64asm or s390xasm decode: they write down, in a
+// variable of the package, which formats of instructions they have met.
+var decoding sync.Mutex
+
+func oneAtATime[I any](decode func([]byte) (I, error), code []byte) (I, error) {
+	decoding.Lock()
+	defer decoding.Unlock()
+	return decode(code)
+}
+
 func decodeAArch64(code []byte, pc uint64, names func(uint64) (string, uint64)) Inst {
 	if len(code) < 4 {
 		return invalid(code, len(code))
 	}
-	inst, err := arm64asm.Decode(code[:4])
+	inst, err := oneAtATime(arm64asm.Decode, code[:4])
 	if err != nil {
 		return Inst{Text: fmt.Sprintf(".inst 0x%08x", binary.LittleEndian.Uint32(code)), Size: 4}
 	}
@@ -157,7 +169,7 @@ func decodeS390X(code []byte, pc uint64, names func(uint64) (string, uint64)) In
 	if len(code) < size {
 		return invalid(code, len(code))
 	}
-	inst, err := s390xasm.Decode(code[:size])
+	inst, err := oneAtATime(s390xasm.Decode, code[:size])
 	if err != nil || inst.Len != size {
 		return invalid(code, size)
 	}

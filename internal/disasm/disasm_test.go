@@ -1,6 +1,7 @@
 package disasm
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
@@ -47,6 +48,17 @@ func TestDecode(t *testing.T) {
 				t.Errorf("measured: got %d, %v, want %+v", size, valid, tt.want)
 			}
 		})
+	}
+}
+
+// The race detector sees what decoders share.
+func TestDecodeConcurrently(t *testing.T) {
+	for _, a := range []*arch.Arch{arch.AMD64, arch.AArch64, arch.S390X} {
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() { Decode(a, []byte("\x07\xfe\x00\x14\x00\x00"), 0x1000, names) })
+		}
+		all.Wait()
 	}
 }
 
