@@ -130,41 +130,27 @@ func (u *unit) newLocations(r *reader, addr uint64) ([]byte, bool) {
 		var lo, hi uint64
 		kind := r.byte()
 		switch kind {
-		case 0: // end_of_list
+		case endOfList:
 			return otherwise, byDefault && !r.short
-		case 1: // base_addressx
-			base, _ = u.addrAt(r.uleb())
-			continue
-		case 2: // startx_endx
-			lo, _ = u.addrAt(r.uleb())
-			hi, _ = u.addrAt(r.uleb())
-		case 3: // startx_length
-			lo, _ = u.addrAt(r.uleb())
-			hi = lo + r.uleb()
-		case 4: // offset_pair
-			lo = base + r.uleb()
-			hi = base + r.uleb()
-		case 5: // default_location
-		case 6: // base_address
-			base = r.uint(u.addrSize)
-			continue
-		case 7: // start_end
-			lo, hi = r.uint(u.addrSize), r.uint(u.addrSize)
-		case 8: // start_length
-			lo = r.uint(u.addrSize)
-			hi = lo + r.uleb()
-		case 9: // GNU_view_pair
+		case defaultLocation:
+		case viewPair:
 			r.skipLEB()
 			r.skipLEB()
 			continue
 		default:
-			return nil, false
+			var bounded bool
+			if lo, hi, bounded = u.bounds(r, kind, &base); !bounded {
+				if r.short {
+					return nil, false
+				}
+				continue
+			}
 		}
 		code := r.take(r.uleb())
 		switch {
 		case r.short:
 			return nil, false
-		case kind == 5:
+		case kind == defaultLocation:
 			otherwise, byDefault = code, true
 		case lo <= addr && addr < hi:
 			return code, true

@@ -223,35 +223,62 @@ func (u *unit) base() uint64 {
 func (u *unit) listRanges(r *reader, yield func(lo, hi uint64) bool) {
 	base := u.base()
 	for u.file.d.work.spend(1) {
-		var lo, hi uint64
-		switch r.byte() {
-		case 0: // end_of_list
-			return
-		case 1: // base_addressx
-			base, _ = u.addrAt(r.uleb())
-			continue
-		case 2: // startx_endx
-			lo, _ = u.addrAt(r.uleb())
-			hi, _ = u.addrAt(r.uleb())
-		case 3: // startx_length
-			lo, _ = u.addrAt(r.uleb())
-			hi = lo + r.uleb()
-		case 4: // offset_pair
-			lo = base + r.uleb()
-			hi = base + r.uleb()
-		case 5: // base_address
-			base = r.uint(u.addrSize)
-			continue
-		case 6: // start_end
-			lo, hi = r.uint(u.addrSize), r.uint(u.addrSize)
-		case 7: // start_length
-			lo = r.uint(u.addrSize)
-			hi = lo + r.uleb()
-		default:
+		kind := r.byte()
+		if kind == endOfList {
 			return
 		}
-		if r.short || lo < hi && !yield(lo, hi) {
+		if kind >= defaultLocation {
+			kind++
+		}
+		lo, hi, bounded := u.bounds(r, kind, &base)
+		if r.short || bounded && lo < hi && !yield(lo, hi) {
 			return
 		}
 	}
+}
+
+// Kinds of the entries of location lists [DWARF 5, 7.29]. Range lists have the
+// same, but for defaultLocation and viewPair, numbered without gaps.
+const (
+	endOfList = iota
+	baseAddressx
+	startxEndx
+	startxLength
+	offsetPair
+	defaultLocation
+	baseAddress
+	startEnd
+	startLength
+	viewPair // GNU's, for location lists
+)
+
+// bounds reads the addresses that an entry of a list is for. There are none if
+// it sets base instead, or is of no known kind, for which r becomes short.
+func (u *unit) bounds(r *reader, kind byte, base *uint64) (lo, hi uint64, bounded bool) {
+	switch kind {
+	case baseAddressx:
+		*base, _ = u.addrAt(r.uleb())
+		return 0, 0, false
+	case startxEndx:
+		lo, _ = u.addrAt(r.uleb())
+		hi, _ = u.addrAt(r.uleb())
+	case startxLength:
+		lo, _ = u.addrAt(r.uleb())
+		hi = lo + r.uleb()
+	case offsetPair:
+		lo = *base + r.uleb()
+		hi = *base + r.uleb()
+	case baseAddress:
+		*base = r.uint(u.addrSize)
+		return 0, 0, false
+	case startEnd:
+		lo, hi = r.uint(u.addrSize), r.uint(u.addrSize)
+	case startLength:
+		lo = r.uint(u.addrSize)
+		hi = lo + r.uleb()
+	default:
+		r.short = true
+		return 0, 0, false
+	}
+	return lo, hi, true
 }

@@ -57,7 +57,7 @@ func dial(ctx context.Context, addr string) (*client, error) {
 	}
 	conn, err := (&net.Dialer{Timeout: callTime}).DialContext(ctx, network, address)
 	if err != nil {
-		return nil, fmt.Errorf("no dlv --headless listens at %s (without --accept-multiclient it stops to, once it has a client): %w", addr, err)
+		return nil, fmt.Errorf("no dlv --headless listens at %s (without --accept-multiclient it ends listening with its first client): %w", addr, err)
 	}
 	return newClient(conn), nil
 }
