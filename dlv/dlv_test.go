@@ -229,7 +229,7 @@ func TestNobodyListens(t *testing.T) {
 // TestHangs has dlv not answer, as while the process runs.
 func TestHangs(t *testing.T) {
 	ours, theirs := net.Pipe()
-	defer theirs.Close()
+	defer func() { _ = theirs.Close() }()
 	go func() { _, _ = io.Copy(io.Discard, theirs) }()
 	c := newClient(ours)
 	defer c.close()
@@ -246,7 +246,7 @@ func TestLargeAnswer(t *testing.T) {
 		t.Skip("64 MiB")
 	}
 	ours, theirs := net.Pipe()
-	defer theirs.Close()
+	defer func() { _ = theirs.Close() }()
 	go func() { _, _ = io.Copy(io.Discard, theirs) }()
 	go func() {
 		_, _ = io.WriteString(theirs, `{"id":1,"result":"`)
@@ -278,7 +278,7 @@ func FuzzAnswers(f *testing.F) {
 		go func() { _, _ = io.Copy(io.Discard, theirs) }()
 		go func() {
 			_, _ = theirs.Write(data)
-			theirs.Close()
+			_ = theirs.Close()
 		}()
 		c := newClient(ours)
 		defer c.close()

@@ -53,7 +53,7 @@ func (f *fake) listen(t testing.TB) string {
 	}
 	var serving sync.WaitGroup
 	t.Cleanup(func() {
-		l.Close()
+		_ = l.Close()
 		serving.Wait()
 	})
 	serving.Go(func() {
@@ -63,7 +63,7 @@ func (f *fake) listen(t testing.TB) string {
 				return
 			}
 			serving.Go(func() {
-				defer conn.Close()
+				defer func() { _ = conn.Close() }()
 				f.serve(conn)
 			})
 		}

@@ -11,37 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/target"
 )
-
-// copyCase copies a case, with its core decompressed, so that the core is
-// mapped and not read.
-func copyCase(t *testing.T, name string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(coresDir, name))); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(filepath.Join(dir, "core.zst"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	if data, err = d.DecodeAll(data, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "core"), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
 
 // A core, a program, a library or a debug file that shrinks while it is in use
 // costs what was in it, and is told; it does not end the program.

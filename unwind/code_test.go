@@ -61,8 +61,10 @@ func TestCode(t *testing.T) {
 		{name: "jmp *%rax", code: "\xff\xe0\x59\xc3", frame: 8},
 		{name: "jmp to itself", code: "\xeb\xfe\x59\xc3", frame: 8},
 		{name: "no instruction", code: "\x06\x59\xc3", frame: 8},
-		{name: "in no module", code: "\x59\xc3", frame: 8,
-			damage: func(p *process, _ *arch.Regs) { p.module = nil }},
+		{
+			name: "in no module", code: "\x59\xc3", frame: 8,
+			damage: func(p *process, _ *arch.Regs) { p.module = nil },
+		},
 		{
 			name: "in the program's first function", code: "\x59\xc3", frame: 8,
 			damage: func(p *process, _ *arch.Regs) { p.module.Entry = start },

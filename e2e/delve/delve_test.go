@@ -131,7 +131,7 @@ func gdbStack(t *testing.T, dir string, args ...string) []frame {
 			stack = nil
 		}
 		pc, _ := strconv.ParseUint(m[1], 0, 64)
-		stack = append(stack, comparable(m[2], pc))
+		stack = append(stack, comparableFrame(m[2], pc))
 		if strings.HasPrefix(m[2], entryFromGo) && slices.ContainsFunc(stack, func(f frame) bool { return f.function == "leaf" }) {
 			return stack
 		}
@@ -140,9 +140,9 @@ func gdbStack(t *testing.T, dir string, args ...string) []frame {
 	return nil
 }
 
-// comparable leaves out the address of a library's function, which differs from
+// comparableFrame leaves out the address of a library's function, which differs from
 // run to run, and what compilers append to names.
-func comparable(function string, pc uint64) frame {
+func comparableFrame(function string, pc uint64) frame {
 	function, _, _ = strings.Cut(strings.TrimPrefix(function, "__GI_"), ".isra")
 	if name, ok := strings.CutPrefix(function, "__libc_"); ok {
 		function = name
@@ -160,7 +160,7 @@ func ours(t *testing.T, r *target.Report) (c, goPart []frame) {
 		var stack []frame
 		for _, f := range r.Threads[i].Frames {
 			if !f.Inlined {
-				stack = append(stack, comparable(f.Function, uint64(f.PC)))
+				stack = append(stack, comparableFrame(f.Function, uint64(f.PC)))
 			}
 		}
 		if at := slices.IndexFunc(stack, func(f frame) bool { return strings.HasPrefix(f.function, entryFromGo) }); at > 0 &&

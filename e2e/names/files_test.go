@@ -67,7 +67,8 @@ func TestWhereTheProgramIs(t *testing.T) {
 		{"in a sysroot", libs + "mkdir -p root$PWD; mv prog root$PWD", []string{"--sysroot", "root"}, false, "build-id"},
 		{
 			"in a sysroot by a link with a root of its own", libs + "mkdir -p root/real root$(dirname $PWD); mv prog root/real; ln -s /real root$PWD",
-			[]string{"--sysroot", "root"}, false, "build-id",
+			[]string{"--sysroot", "root"},
+			false, "build-id",
 		},
 		{"out of the sysroot by a link", libs + "mkdir -p root$PWD; mv prog hidden; ln -s $PWD/hidden root$PWD/prog", []string{"--sysroot", "root"}, true, "missing"},
 		{"in a directory by build-id", "id=$(readelf -n prog | sed -n 's/.*Build ID: //p'); mkdir -p d/.build-id/${id%${id#??}}; mv prog d/.build-id/${id%${id#??}}/${id#??}", []string{"--debug-dir", "d"}, false, "build-id"},

@@ -69,7 +69,7 @@ func launch() (*proc.TargetGroup, error) {
 	if err := os.Setenv(roleEnv, "program"); err != nil { // delve hands on its own environment
 		return nil, err
 	}
-	defer os.Unsetenv(roleEnv)
+	defer func() { _ = os.Unsetenv(roleEnv) }()
 	group, err := native.Launch([]string{os.Args[0]}, "", 0, nil, "", "", proc.OutputRedirect{}, proc.OutputRedirect{})
 	if err != nil {
 		return nil, err
