@@ -99,6 +99,9 @@ func (t *Type) anonymous(kind string) string { return kind + " {...}" }
 
 // qualify writes a qualifier behind that of a pointer and before that of others.
 func (t *Type) qualify(word, inner string, depth int) string {
+	if t.to().consistsOf(t.Kind) {
+		return t.to().declare(inner, depth+1)
+	}
 	switch t.to().Kind {
 	case Pointer, Reference, RvalueReference, MemberPointer:
 		if t.to().ownName() == "" {
@@ -107,6 +110,25 @@ func (t *Type) qualify(word, inner string, depth int) string {
 	default:
 	}
 	return word + " " + t.to().declare(inner, depth+1)
+}
+
+// consistsOf reports whether t is an array of elements that have a qualifier.
+// Then the array has it too [C 2011, 6.7.3], and GCC describes both.
+func (t *Type) consistsOf(qualifier Kind) bool {
+	array := false
+	for range maxNesting {
+		switch t.Kind {
+		case Array:
+			array = true
+		case qualifier:
+			return array
+		case Const, Volatile, Restrict, Atomic:
+		default:
+			return false
+		}
+		t = t.to()
+	}
+	return false
 }
 
 // join puts a space between the name of a type and what follows.

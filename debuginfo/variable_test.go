@@ -95,6 +95,31 @@ func TestEnumerators(t *testing.T) {
 	}
 }
 
+// A qualifier that an array shares with its elements is written once.
+func TestQualifiedArray(t *testing.T) {
+	data, err := os.ReadFile("../testdata/cores/amd64-v3-threads/exe/threads")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elfx.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scopes, err := New(f, Options{}).Scopes(0x4012c2)
+	if err != nil || len(scopes) != 1 {
+		t.Fatalf("got %d scopes, %v, want 1", len(scopes), err)
+	}
+	for _, v := range scopes[0].Variables {
+		if v.Name == "q" {
+			if got := v.Type.String(); got != "volatile int [4]" {
+				t.Errorf("got %s, want volatile int [4]", got)
+			}
+			return
+		}
+	}
+	t.Error("there is no q")
+}
+
 // TestLocationLists looks two addresses up in a list of each form, and one in none
 // of its ranges.
 func TestLocationLists(t *testing.T) {
