@@ -127,15 +127,22 @@ async function main() {
 		// Lists are only as long as there is room.
 		await click(page, '.pane-header', /^Watch/);
 
-		// Registers of the frame, then of its caller.
+		// Variables and registers of the frame, then of its caller.
+		await click(page, '.debug-variables .monaco-list-row', /^Locals/);
+		await see(page, '.debug-variables .monaco-list-row', /^p.*0x8/);
+		await click(page, '.debug-variables .monaco-list-row', /^Registers/);
 		await click(page, '.debug-variables .monaco-list-row', /^general/);
 		await see(page, '.debug-variables .monaco-list-row', /^rip.*0x4011a5 <boom\+5>/);
 		await picture(page, 'vscode-registers.png');
 		await click(page, '.debug-call-stack .stack-frame', /^crash_leaf/);
 		await see(page, '.debug-variables .monaco-list-row', /^rip.*0x4012c2 <crash_leaf\+/);
 		await see(page, '.debug-variables .monaco-list-row', /^rax.*not recovered/);
+		await see(page, '.debug-variables .monaco-list-row', /^n.*99/);
+		await click(page, '.debug-variables .monaco-list-row', /^q/);
+		await see(page, '.debug-variables .monaco-list-row', /^\[3\].*99/);
 
 		await see(page, '.tab', /threads\.c/);
+		await picture(page, 'vscode-variables.png');
 		await command(page, 'Open Disassembly View');
 		await see(page, '.disassembly-view .monaco-list-row, .disassembly-view .monaco-table-tr', /4012c2/);
 		await picture(page, 'vscode-disassembly.png');
