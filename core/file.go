@@ -43,6 +43,9 @@ func Open(ctx context.Context, path string, opts Options) (*Image, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	img.Path = path
+	for i, p := range img.Problems {
+		img.Problems[i] = fmt.Errorf("%s: %w", name, p)
+	}
 	return img, nil
 }
 
@@ -114,8 +117,6 @@ func parseHeader(data []byte) (*elfx.File, *arch.Arch, error) {
 	f, err := elfx.Parse(data)
 	if fe, ok := errors.AsType[*elfx.FormatError](err); ok && fe.Field == "e_ident" {
 		return nil, nil, fmt.Errorf("%s; a core file is needed", fe.Msg)
-	} else if ok {
-		return nil, nil, errors.New(fe.Msg)
 	} else if err != nil {
 		return nil, nil, err
 	}

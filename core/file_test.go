@@ -193,6 +193,8 @@ func TestOpenNotACore(t *testing.T) {
 		{"object", patch(16, 1), "an object file"},
 		{"other type", patch(16, 0, 0xfe), "type 65024"},
 		{"32-bit", patch(4, 1), "this is a 32-bit ELF file; sfcore reads 64-bit ones"},
+		{"class", patch(4, 7), "ELF: EI_CLASS at offset 0x4: 7 is no known class"},
+		{"byte order", patch(5, 9), "ELF: EI_DATA at offset 0x5: 9 is no known byte order"},
 		{"riscv64", patch(18, 243), "this is a core file of riscv64; sfcore reads those of amd64, aarch64 and s390x"},
 		{"ppc64", patch(18, 21), "ppc64"},
 		{"loongarch64", patch(18, 2, 1), "loongarch64"},

@@ -123,7 +123,7 @@ func TestOpenDamagedStream(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer closeImage(t, img)
-			wantProblems(t, img, "the "+format+" stream ends early, after ")
+			wantProblems(t, img, "standard input: the "+format+" stream ends early, after ")
 			if len(img.Threads) != 2 {
 				t.Errorf("got %d threads", len(img.Threads))
 			}

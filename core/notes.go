@@ -43,7 +43,8 @@ type notes struct {
 	files []Mapping
 	// sigInfo is an NT_SIGINFO that came before any NT_PRSTATUS.
 	sigInfo []byte
-	dropped int // problems that are not in the list
+	ids     map[int]bool // of the threads so far
+	dropped int          // problems that are not in the list
 }
 
 // read decodes the notes of the core. The kernel writes the crashing thread's
@@ -52,6 +53,7 @@ type notes struct {
 // those of the process. So a thread's notes are those that follow its
 // NT_PRSTATUS [linux fs/binfmt_elf.c: write_note_info].
 func (n *notes) read(f *elfx.File) error {
+	n.ids = map[int]bool{}
 	for note, err := range f.Notes() {
 		if err != nil {
 			n.problem(err)
@@ -86,6 +88,9 @@ func (n *notes) add(note *elfx.Note) {
 		n.files = append(n.files, files...)
 		n.problem(err)
 	case ntSigInfo:
+		if len(note.Desc) < siMin {
+			n.problem(note.Errorf(0, "siginfo_t", "NT_SIGINFO has %d of at least %d bytes", len(note.Desc), siMin))
+		}
 		if t := n.thread(); t != nil {
 			t.SigInfo = note.Desc
 		} else {
@@ -94,7 +99,9 @@ func (n *notes) add(note *elfx.Note) {
 	case ntFPRegSet:
 		if t := n.thread(); t != nil {
 			t.FPRegSet = note.Desc
-			setRegs(&t.Regs, n.img.Arch.FPRegSet, note.Desc, n.order)
+			if !setRegs(&t.Regs, n.img.Arch.FPRegSet, note.Desc, n.order) {
+				n.problem(note.Errorf(0, "fpregset", "thread %d: NT_FPREGSET of %d bytes does not hold all registers", t.ID, len(note.Desc)))
+			}
 		}
 	case ntX86XState:
 		if t := n.thread(); t != nil {
@@ -102,7 +109,9 @@ func (n *notes) add(note *elfx.Note) {
 		}
 	case ntARMPACMask:
 		// struct user_pac_mask: data_mask, insn_mask [linux arch/arm64/include/uapi/asm/ptrace.h].
-		if t := n.thread(); t != nil && len(note.Desc) >= 16 {
+		if len(note.Desc) < 16 {
+			n.problem(note.Errorf(0, "insn_mask", "NT_ARM_PAC_MASK has %d of 16 bytes", len(note.Desc)))
+		} else if t := n.thread(); t != nil {
 			t.PACMask = n.order.Uint64(note.Desc[8:])
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/sfcore/sfcore/arch"
@@ -31,6 +30,10 @@ func (n *notes) prStatus(note *elfx.Note) {
 	if !setRegs(&t.Regs, n.img.Arch.PrStatus, d, n.order) {
 		n.problem(note.Errorf(arch.PrStatusRegs, "pr_reg", "thread %d: NT_PRSTATUS of %d bytes does not hold all registers", t.ID, len(d)))
 	}
+	if n.ids[t.ID] {
+		n.problem(note.Errorf(arch.PrStatusPID, "pr_pid", "NT_PRSTATUS: more than one thread has the id %d", t.ID))
+	}
+	n.ids[t.ID] = true
 	n.img.Threads = append(n.img.Threads, t)
 }
 
@@ -76,7 +79,6 @@ func (n *notes) finishThreads() {
 		n.problem(errors.New("the core has no threads: no NT_PRSTATUS note"))
 		return
 	}
-	n.checkIDs()
 	pacMask := n.img.Arch.PACMask
 	for i := range threads {
 		if threads[i].PACMask != 0 {
@@ -94,18 +96,6 @@ func (n *notes) finishThreads() {
 		}
 	}
 	n.findSignal()
-}
-
-// checkIDs notes threads that cannot be told apart.
-func (n *notes) checkIDs() {
-	seen := make(map[int]bool, len(n.img.Threads))
-	for i := range n.img.Threads {
-		id := n.img.Threads[i].ID
-		if seen[id] {
-			n.problem(fmt.Errorf("more than one thread has the id %d", id))
-		}
-		seen[id] = true
-	}
 }
 
 // findSignal finds the thread that crashed: the first one with a signal. The
@@ -128,14 +118,9 @@ func (n *notes) findSignal() {
 }
 
 func (n *notes) signal(t *Thread, info []byte) *Signal {
-	if info != nil {
-		s, err := decodeSigInfo(info, n.order)
-		if err != nil {
-			n.problem(err)
-		} else if s != nil {
-			s.Thread = t.ID
-			return s
-		}
+	if s := decodeSigInfo(info, n.order); s != nil {
+		s.Thread = t.ID
+		return s
 	}
 	return &Signal{Number: t.Signal, Name: SignalName(t.Signal), Thread: t.ID}
 }

@@ -1,9 +1,6 @@
 package core
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "encoding/binary"
 
 // Signal is the signal that stopped a process.
 type Signal struct {
@@ -39,17 +36,18 @@ const (
 	siMin   = 24 // what of it is read here
 )
 
-// decodeSigInfo decodes the descriptor of an NT_SIGINFO note.
-func decodeSigInfo(desc []byte, order binary.ByteOrder) (*Signal, error) {
+// decodeSigInfo decodes the descriptor of an NT_SIGINFO note. It returns nil
+// for one that is too short or tells of no signal.
+func decodeSigInfo(desc []byte, order binary.ByteOrder) *Signal {
 	if len(desc) < siMin {
-		return nil, fmt.Errorf("NT_SIGINFO: %d bytes are less than the %d of a siginfo_t", len(desc), siMin)
+		return nil
 	}
 	s := &Signal{
 		Number: int(int32(order.Uint32(desc[siSigno:]))),
 		Code:   int(int32(order.Uint32(desc[siCode:]))),
 	}
 	if s.Number == 0 {
-		return nil, nil
+		return nil
 	}
 	s.Name = SignalName(s.Number)
 	s.CodeName = signalCodeName(s.Number, s.Code)
@@ -62,7 +60,7 @@ func decodeSigInfo(desc []byte, order binary.ByteOrder) (*Signal, error) {
 		s.HasAddress = true
 		s.Address = order.Uint64(desc[siAddr:])
 	}
-	return s, nil
+	return s
 }
 
 // faulted reports whether the union of the siginfo_t has si_addr. With

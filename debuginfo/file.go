@@ -63,7 +63,7 @@ func (f *file) data(s section) []byte {
 	if h := f.elf.Section(sectionNames[s] + f.suffix); h != nil {
 		data, err := f.elf.SectionData(h)
 		if err != nil {
-			f.d.work.fail(err)
+			f.fail(err)
 		}
 		f.contents[s] = data
 	}
@@ -76,8 +76,10 @@ func (f *file) reader(s section, off uint64) reader {
 }
 
 func (f *file) bad(s section, off uint64, field, msg string) {
-	f.d.work.fail(&FormatError{Section: sectionNames[s] + f.suffix, Off: off, Field: field, Msg: msg})
+	f.fail(&FormatError{Section: sectionNames[s] + f.suffix, Off: off, Field: field, Msg: msg})
 }
+
+func (f *file) fail(err error) { f.d.work.fail(f.elf.Named(err)) }
 
 // abbrevsAt returns the table of abbreviations at an offset.
 func (f *file) abbrevsAt(off uint64) *abbrevs {
@@ -149,6 +151,6 @@ func (f *file) supplement() *file {
 			return f.alt
 		}
 	}
-	f.d.work.fail(errNoSupplement)
+	f.fail(errNoSupplement)
 	return nil
 }

@@ -21,7 +21,7 @@ func (u *unit) split() *unit {
 	if u.splitUnit == nil {
 		if u.splitUnit = u.findSplit(); u.splitUnit == nil {
 			u.splitUnit = u
-			u.file.d.work.fail(errNoSplit)
+			u.file.fail(errNoSplit)
 		}
 	}
 	return u.splitUnit
@@ -107,7 +107,10 @@ func (d *Data) packageOf(u *unit) *file {
 	if h == nil {
 		return nil
 	}
-	data, _ := pkg.elf.SectionData(h)
+	data, err := pkg.elf.SectionData(h)
+	if err != nil {
+		pkg.fail(err)
+	}
 	return pkg.contribution(reader{data: data, big: pkg.big}, u.id)
 }
 

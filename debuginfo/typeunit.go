@@ -29,7 +29,7 @@ func (f *file) listTypeUnits() {
 	}
 	data, err := f.elf.SectionData(h)
 	if err != nil {
-		f.d.work.fail(err)
+		f.fail(err)
 	}
 	old := newFile(f.d, f.elf, f.suffix)
 	old.isTypes = true

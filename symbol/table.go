@@ -137,9 +137,9 @@ func (t *table) syms(o *Object) *elfx.SymTab {
 		t.opened = true
 		var err error
 		t.tab, err = t.open(t)
-		o.problem(err)
+		o.problem(t.file.Named(err))
 		if n := t.tab.Len(); n > maxSymbols {
-			o.problem(fmt.Errorf("%s: %d symbols are more than the limit of %d", t.from, n, maxSymbols))
+			o.problem(t.file.Named(fmt.Errorf("%s: %d symbols are more than the limit of %d", t.from, n, maxSymbols)))
 			t.tab.Data = t.tab.Data[:maxSymbols*elfx.SymSize]
 		}
 		t.code = codeRegions(t.file)

@@ -54,12 +54,7 @@ func fileTarget(name string, f *elfx.File, opts Options) (*Target, error) {
 	t.modules = []*Module{m}
 	m.once.Do(func() {
 		m.openLazily()
-		if _, err := linked.Sections(); err != nil {
-			m.problem("%s: %w", name, err)
-		}
-		for _, err := range linked.Problems {
-			m.problem("%s: %w", name, err)
-		}
+		m.checkHeaders()
 		m.findTables()
 	})
 	return t, nil

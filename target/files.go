@@ -3,6 +3,7 @@ package target
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/sfcore/sfcore/core"
@@ -61,7 +62,7 @@ func (m *Module) findFile() {
 // is none that is.
 func (m *Module) findImage() (other error) {
 	for name := range m.target.files.Images(m.query()) {
-		f, release, err := openELF(name)
+		f, release, err := m.openCandidate(name)
 		if err != nil {
 			continue
 		}
@@ -106,7 +107,7 @@ func (m *Module) findDebug() {
 	}
 	id := m.image.BuildID()
 	for c := range m.target.files.DebugFiles(m.query(), m.image, m.File) {
-		f, release, err := openELF(c.Name)
+		f, release, err := m.openCandidate(c.Name)
 		if err != nil {
 			continue
 		}
@@ -176,6 +177,7 @@ func (m *Module) fetchProblem(err error) {
 
 func (m *Module) useDebug(f *elfx.File, name string, release func()) {
 	m.debug, m.DebugFile = f, m.showName(name)
+	f.Name = m.DebugFile
 	m.keep(release)
 }
 
@@ -190,6 +192,17 @@ func hasContents(f *elfx.File, name string) bool {
 func emptyCode(f *elfx.File) bool {
 	s := f.Section(".text")
 	return s != nil && s.Type == elfx.SectNobits
+}
+
+// openCandidate opens a file that may be one of the module's. That there is no
+// such file is no problem; that there is one which cannot be read is.
+func (m *Module) openCandidate(name string) (*elfx.File, func(), error) {
+	f, release, err := openELF(name)
+	format, damaged := errors.AsType[*elfx.FormatError](err)
+	if damaged && format.Field != "e_ident" || errors.Is(err, fs.ErrPermission) {
+		m.target.problemOnce("%s: not used: %s: %w", m.Path, name, err)
+	}
+	return f, release, err
 }
 
 // openELF maps an ELF file.

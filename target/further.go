@@ -38,11 +38,12 @@ func (m *Module) furtherFiles() debuginfo.Options {
 func (m *Module) openAll(names iter.Seq[string]) iter.Seq[*elfx.File] {
 	return func(yield func(*elfx.File) bool) {
 		for name := range names {
-			f, release, err := openELF(name)
+			f, release, err := m.openCandidate(name)
 			if err != nil {
 				continue
 			}
 			m.keep(release)
+			f.Name = name
 			if !yield(f) {
 				return
 			}

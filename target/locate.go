@@ -20,11 +20,27 @@ func (t *Target) Locate(pc uint64, dst []symbol.Location) []symbol.Location {
 		if o == nil {
 			return
 		}
-		if dst = o.Lookup(pc-m.Bias, dst); m.source() != nil {
+		dst = o.Lookup(pc-m.Bias, dst)
+		if m.source() != nil {
 			dst = m.addSource(pc-m.Bias, dst, first)
 		}
+		m.noteProblems(o)
 	})
 	return dst
+}
+
+// noteProblems notes the defects that tables have shown since the module was
+// loaded: they are read when an address is looked up.
+func (m *Module) noteProblems(o *symbol.Object) {
+	problems := o.Problems()
+	for _, s := range m.unwind.CFI {
+		if err := s.Problem(); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	for _, err := range problems {
+		m.target.problemOnce("%s: %w", m.Path, err)
+	}
 }
 
 // addSource joins the name that symbol tables give an address, at dst[first],

@@ -92,7 +92,21 @@ func (m *Module) find() {
 	}
 	if m.image != nil {
 		m.place()
+		m.checkHeaders()
 		m.findTables()
+	}
+}
+
+// checkHeaders notes what is wrong with the headers of the module's file.
+func (m *Module) checkHeaders() {
+	if m.image == m.memory {
+		return // the core may lack some
+	}
+	if _, err := m.image.Sections(); err != nil {
+		m.problem("%s: %w", m.Path, err)
+	}
+	for _, err := range m.image.Problems {
+		m.problem("%s: %w", m.Path, err)
 	}
 }
 

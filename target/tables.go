@@ -17,7 +17,7 @@ func (m *Module) findTables() {
 	if data, addr := m.table(".sframe", elfx.ProgGNUSFrame); len(data) > 0 {
 		s, err := sframe.Parse(data, addr, sframe.Options{Machine: m.image.Machine})
 		if err != nil {
-			m.problem("%s: .sframe: %w", m.Path, err)
+			m.problem("%s: %w", m.Path, err)
 		} else {
 			m.unwind.SFrame = s
 		}
@@ -66,7 +66,7 @@ func (m *Module) findEHFrame() {
 	if data == nil && len(hdr) > 0 {
 		at, err := cfi.FrameAddr(m.target.img.Arch, hdr, hdrAddr)
 		if err != nil {
-			m.problem("%s: .eh_frame_hdr: %w", m.Path, err)
+			m.problem("%s: %w", m.Path, err)
 			return
 		}
 		addr = at
@@ -77,7 +77,7 @@ func (m *Module) findEHFrame() {
 	}
 	s, err := cfi.ParseEHFrame(m.target.img.Arch, data, addr, hdr, hdrAddr, m.bases())
 	if err != nil {
-		m.problem("%s: .eh_frame: %w", m.Path, err)
+		m.problem("%s: %w", m.Path, err)
 		return
 	}
 	m.unwind.CFI = append(m.unwind.CFI, s)
@@ -107,14 +107,14 @@ func (m *Module) findDebugFrame() {
 		}
 		data, err := f.SectionData(s)
 		if err != nil {
-			m.problem("%s: %w", m.Path, err)
+			m.problem("%s: %w", m.Path, f.Named(err))
 		}
 		if len(data) == 0 {
 			continue
 		}
 		section, err := cfi.ParseDebugFrame(m.target.img.Arch, data, m.Bias)
 		if err != nil {
-			m.problem("%s: .debug_frame: %w", m.Path, err)
+			m.problem("%s: %w", m.Path, f.Named(err))
 			continue
 		}
 		m.unwind.CFI = append(m.unwind.CFI, section)

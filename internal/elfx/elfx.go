@@ -26,6 +26,9 @@ type File struct {
 	Bias uint64
 	// Problems are defects that the rest of the file is usable without.
 	Problems []error
+	// Name is the name that errors about the file begin with, for a file that
+	// is read beside another; or "".
+	Name string
 
 	order    binary.ByteOrder
 	loaded   bool
@@ -76,6 +79,14 @@ type FormatError struct {
 
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("ELF: %s at offset %#x: %s", e.Field, e.Off, e.Msg)
+}
+
+// Named returns err, unless it is nil, with the file's name if it has one.
+func (f *File) Named(err error) error {
+	if err == nil || f.Name == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", f.Name, err)
 }
 
 // Parse reads the headers of the ELF file in data, which it keeps. Program
