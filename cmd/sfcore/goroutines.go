@@ -75,8 +75,7 @@ long it was.`,
 	c.memory = 1 << 30
 	f := cmd.Flags()
 	f.IntVarP(&c.pid, "pid", "p", 0, "print the goroutines of live process `PID`")
-	f.Var(&c.memory, "memory", "with -p: copy up to `SIZE` of memory")
-	f.Lookup("memory").DefValue = "1G"
+	f.Var(&c.memory, "memory", "with -p: copy up to `SIZE` of memory, as in 8G")
 	f.StringVar(&c.format, "format", "text", "text, json (one document) or jsonl (one line per goroutine)")
 	f.StringVar(&c.color, "color", "auto", "auto, always or never")
 	f.BoolVar(&c.group, "group", false, "print goroutines with the same stack once, the most frequent stack first")

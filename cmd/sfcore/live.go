@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sfcore/sfcore/core"
@@ -26,7 +24,7 @@ func (l *liveFlags) register(cmd *cobra.Command) {
 	l.budget = core.DefaultStackBudget
 	f := cmd.Flags()
 	f.IntVarP(&l.pid, "pid", "p", 0, "print the stacks of live process `PID`")
-	f.Var(&l.budget, "stack-budget", "with -p: copy up to `SIZE` of each stack")
+	f.Var(&l.budget, "stack-budget", "with -p: copy up to `SIZE` of each stack, as in 4M")
 	f.DurationVar(&l.interval, "interval", 0, "with -p: take a snapshot every `TIME` until the process ends")
 	f.IntVar(&l.count, "count", 0, "with -p: take `N` snapshots, one a second unless --interval is given")
 }
@@ -148,43 +146,4 @@ func round(d time.Duration) time.Duration {
 		}
 	}
 	return d.Round(time.Second)
-}
-
-// byteSize is a number of bytes, as a flag: "65536", "64K", "64KiB".
-type byteSize uint64
-
-var byteUnits = []string{"B", "KiB", "MiB", "GiB", "TiB"}
-
-// String implements pflag.Value.
-func (s *byteSize) String() string { return fmt.Sprint(*s) }
-
-// Format implements fmt.Formatter.
-func (s byteSize) Format(f fmt.State, _ rune) {
-	v, unit := float64(s), 0
-	for v >= 1024 && unit < len(byteUnits)-1 {
-		v, unit = v/1024, unit+1
-	}
-	fmt.Fprintf(f, "%s %s", strconv.FormatFloat(v, 'f', min(unit, 1), 64), byteUnits[unit])
-}
-
-// Type implements pflag.Value.
-func (*byteSize) Type() string { return "size" }
-
-var errByteSize = errors.New("not a size such as 65536, 64K or 1M")
-
-// Set implements pflag.Value.
-func (s *byteSize) Set(text string) error {
-	digits := strings.TrimRight(text, "BbIiKkMmGg ")
-	v, err := strconv.ParseUint(digits, 10, 32)
-	if err != nil || v == 0 {
-		return errByteSize
-	}
-	unit := strings.TrimSpace(strings.ToUpper(text[len(digits):]))
-	unit = strings.TrimSuffix(strings.TrimSuffix(unit, "B"), "I")
-	shift, ok := map[string]int{"": 0, "K": 10, "M": 20, "G": 30}[unit]
-	if !ok {
-		return errByteSize
-	}
-	*s = byteSize(v << shift)
-	return nil
 }

@@ -5,38 +5,6 @@ import (
 	"time"
 )
 
-func TestByteSize(t *testing.T) {
-	tests := []struct {
-		text string
-		want byteSize
-		show string
-	}{
-		{"1", 1, "1 B"},
-		{"65536", 65536, "64.0 KiB"},
-		{"64K", 65536, "64.0 KiB"},
-		{"64kb", 65536, "64.0 KiB"},
-		{"1.5M", 0, ""},
-		{"3MiB", 3 << 20, "3.0 MiB"},
-		{"2 GiB", 2 << 30, "2.0 GiB"},
-		{"0", 0, ""},
-		{"", 0, ""},
-		{"-1", 0, ""},
-		{"4294967296", 0, ""},
-		{"1KM", 0, ""},
-		{"K", 0, ""},
-	}
-	for _, tt := range tests {
-		var got byteSize
-		err := got.Set(tt.text)
-		if got != tt.want || (err == nil) != (tt.want != 0) {
-			t.Errorf("%q: got %d, %v, want %d", tt.text, uint64(got), err, uint64(tt.want))
-		}
-		if err == nil && got.String() != tt.show {
-			t.Errorf("%q: got %q, want %q", tt.text, got.String(), tt.show)
-		}
-	}
-}
-
 func TestLiveFlags(t *testing.T) {
 	tests := []struct {
 		name  string

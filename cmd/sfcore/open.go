@@ -29,7 +29,7 @@ type openFlags struct {
 	methods string
 	frames  int
 	time    time.Duration
-	size    int64
+	size    byteSize
 	sandbox bool
 }
 
@@ -41,10 +41,11 @@ func (o *openFlags) register(cmd *cobra.Command) {
 	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "use sidecars in `DIR` for modules without .sframe; see sframe synth (repeatable)")
 	f.Var(&o.sources, "map", "look for source files below FROM in TO instead (repeatable)")
 	f.BoolVar(&o.fetch, "debuginfod", false, "fetch what is missing from the servers in DEBUGINFOD_URLS, which learn the build-ids")
-	f.StringVar(&o.methods, "unwind", "go,sframe,cfi,code,fp", "try these methods, in this order")
+	f.StringVar(&o.methods, "unwind", "go,sframe,cfi,code,fp", "try the methods of `LIST`, in this order")
 	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "stop a stack after `N` frames")
 	f.DurationVar(&o.time, "max-time", 0, "stop a stack after `DURATION`, as in 500ms (default no limit)")
-	f.Int64Var(&o.size, "max-size", core.DefaultMaxDecompressed, "refuse a core of more than `BYTES` when decompressed")
+	o.size = core.DefaultMaxDecompressed
+	f.Var(&o.size, "max-size", "refuse a core of more than `SIZE` when decompressed, as in 8G")
 	for _, dir := range []string{"sysroot", "path", "debug-dir", "sframe-dir"} {
 		_ = cmd.MarkFlagDirname(dir)
 	}
@@ -70,7 +71,7 @@ func (o *openFlags) open(ctx context.Context, args []string) (*target.Target, er
 		}
 	}
 	progress := newProgress()
-	img, err := core.Open(ctx, args[0], core.Options{Progress: progress.update, MaxDecompressed: o.size})
+	img, err := core.Open(ctx, args[0], core.Options{Progress: progress.update, MaxDecompressed: int64(o.size)})
 	progress.clear()
 	if err != nil {
 		return nil, err
