@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
 )
 
 // entry is a place in the cache: BUILDID/executable, BUILDID/debuginfo or
@@ -101,11 +102,24 @@ func (e entry) check(name string) error {
 		return err
 	}
 	defer release()
-	f, err := elfx.Parse(data)
-	if err != nil {
+	return e.checkMapped(data)
+}
+
+func (e entry) checkMapped(data []byte) error {
+	var id string
+	var err error
+	fault := memreader.Guard(func() {
+		var f *elfx.File
+		if f, err = elfx.Parse(data); err == nil {
+			id = f.BuildID()
+		}
+	})
+	switch {
+	case fault != nil:
+		return errors.New("the file became shorter, or cannot be read, in the cache")
+	case err != nil:
 		return err
-	}
-	if id := f.BuildID(); id != e.id {
+	case id != e.id:
 		return fmt.Errorf("the server sent a file with build-id %q for %s: %w", id, e.id, fs.ErrInvalid)
 	}
 	return nil

@@ -52,7 +52,7 @@ var imports = map[string]string{
 	"variable":  "arch memreader expr debuginfo",
 	"resolve":   "memreader internal/elfx",
 
-	"debuginfod": "internal/elfx",
+	"debuginfod": "memreader internal/elfx",
 
 	"compare": "arch sframe cfi",
 	"synth":   "arch sframe cfi internal/elfx",
