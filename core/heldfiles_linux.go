@@ -46,7 +46,8 @@ func (h *heldFiles) name(m *procMapping) string {
 	return ""
 }
 
-// hold opens the files that have an executable mapping and are not held yet.
+// hold opens the ELF files that have an executable mapping and are not held
+// yet. Of other files only the process's memory tells what is code.
 func (h *heldFiles) hold(d *procDir, maps []procMapping) {
 	for i := range maps {
 		m := &maps[i]
@@ -62,7 +63,8 @@ func (h *heldFiles) hold(d *procDir, maps []procMapping) {
 
 // openMapped opens the file behind a mapping: exactly that by map_files, which
 // needs privileges; or the one of its name as the process sees it; or the one
-// that is running, if it is that. nil if none can be opened.
+// that is running, if it is that. nil if none can be opened, and if it is no
+// ELF file.
 func (d *procDir) openMapped(m *procMapping) *os.File {
 	names := []string{fmt.Sprintf("map_files/%x-%x", m.Lo, m.Hi)}
 	if !m.Deleted {
@@ -73,10 +75,20 @@ func (d *procDir) openMapped(m *procMapping) *os.File {
 	}
 	for _, name := range names {
 		if f, err := d.openRegular(name); err == nil {
-			return f
+			if isELF(f) {
+				return f
+			}
+			f.Close()
+			return nil
 		}
 	}
 	return nil
+}
+
+func isELF(f *os.File) bool {
+	head := make([]byte, len(elfx.Magic))
+	_, err := f.ReadAt(head, 0)
+	return err == nil && string(head) == elfx.Magic
 }
 
 var errNotRegular = errors.New("not a regular file")

@@ -98,7 +98,7 @@ func (d *procDir) commandLine() string {
 	return string(bytes.ReplaceAll(text, []byte{0}, []byte{' '}))
 }
 
-// liveMemory is what was copied, and code that is in no file: that is read
+// liveMemory is what was copied, and code that is in no ELF file: that is read
 // from the process, which may have changed it since.
 type liveMemory struct {
 	*memreader.Space

@@ -125,7 +125,7 @@ func (l *loading) findAuxv(sp uint64) {
 
 // headerAt returns the image whose ELF header is at an address, or nil.
 func (l *loading) headerAt(addr uint64) *elfx.File {
-	if magic, err := l.words.Bytes(addr, 4); err != nil || string(magic) != "\x7fELF" {
+	if magic, err := l.words.Bytes(addr, len(elfx.Magic)); err != nil || string(magic) != elfx.Magic {
 		return nil
 	}
 	head, _ := memreader.ReadFull(l.img.Mem, addr, headerBytes)

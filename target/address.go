@@ -64,8 +64,9 @@ func valueOf(tab *elfx.SymTab, name string) (uint64, bool) {
 // loading it; nil if no module does.
 func (t *Target) UnwindModule(addr uint64) *unwind.Module {
 	if m := t.moduleAt(addr); m != nil {
-		m.load()
-		return &m.unwind
+		if m.load(); !m.foreign {
+			return &m.unwind
+		}
 	}
 	return nil
 }

@@ -38,12 +38,17 @@ func (m *Module) findFile() {
 		m.image, m.Match = m.memory, MatchMemory
 		return
 	}
+	m.foreign = m.noImage()
 	other := m.findImage()
 	if m.image == nil {
 		m.fetchImage()
 	}
 	if m.image != nil {
+		m.foreign = false
 		m.findDebug()
+		return
+	}
+	if m.foreign = m.foreign && m.header() == nil; m.foreign {
 		return
 	}
 	if other != nil {
@@ -63,11 +68,16 @@ func (m *Module) findFile() {
 func (m *Module) findImage() (other error) {
 	for name := range m.target.files.Images(m.query()) {
 		f, release, err := m.openCandidate(name)
+		if format, ok := errors.AsType[*elfx.FormatError](err); ok && format.Field == "e_ident" {
+			m.foreign = true
+		}
 		if err != nil {
 			continue
 		}
 		match, err := m.compare(f)
 		switch {
+		case f.Machine == elfx.MachineNone:
+			m.foreign = true
 		case err != nil:
 			if other == nil {
 				other = fmt.Errorf("%s (%w)", name, err)
@@ -89,8 +99,12 @@ func (m *Module) findImage() (other error) {
 }
 
 // rebase makes up for a prelinked file: one that was given other addresses
-// than the file at hand, which is otherwise the same.
+// than the file at hand, which is otherwise the same. Of an image whose header
+// is not in memory only the file tells the addresses.
 func (m *Module) rebase() {
+	if p := segmentOf(m.image, m.first); p != nil {
+		m.Bias = m.first.Lo - m.first.Off + p.Off - p.Vaddr
+	}
 	if m.memory == nil || m.image.Type != elfx.TypeDyn {
 		return
 	}

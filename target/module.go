@@ -59,6 +59,14 @@ type Module struct {
 	entryAt   uint64 // of the entry point
 	dynamicAt uint64 // of the dynamic section
 
+	// first and last are its mappings where they are all that is known of it,
+	// as there is no ELF header in memory; else nil.
+	first, last *core.Mapping
+
+	// foreign is set where the file is no ELF image: its code is as code that
+	// is in no file. Loaded.
+	foreign bool
+
 	held   string     // a name of the file of a live process; see core.Mapping.File
 	memory *elfx.File // the image as far as it is in the core; may be nil
 	image  *elfx.File // what tables are read from; loaded, may be nil
@@ -83,8 +91,8 @@ func (m *Module) load() { m.once.Do(func() { m.target.guard(m.Path, m.find) }) }
 
 func (m *Module) find() {
 	m.openLazily()
-	if m.memory != nil {
-		m.BuildID = m.memory.BuildID()
+	if f := m.header(); f != nil {
+		m.BuildID = f.BuildID()
 	}
 	m.findFile()
 	if m.image != nil && m.BuildID == "" {
@@ -180,6 +188,9 @@ func (m *Module) compareShape(f *elfx.File) error {
 		lo, hi := f.Span()
 		if size := pageUp(hi) - pageDown(lo); m.Hi-m.Lo > size {
 			return fmt.Errorf("it spans %#x bytes, the mappings %#x", size, m.Hi-m.Lo)
+		}
+		if m.first != nil && segmentOf(f, m.first) == nil {
+			return fmt.Errorf("it has no segment at offset %#x, which was mapped", m.first.Off)
 		}
 	}
 	return nil

@@ -64,10 +64,11 @@ func (t *Target) mappedModules() []*Module {
 			cur = t.newModule(mp.Path, mp.Lo)
 			cur.held = mp.File
 			if cur.memory == nil {
-				cur.Hi, cur.Bias = mp.Hi, mp.Lo-mp.Off
+				cur.Bias, cur.first = mp.Lo-mp.Off, mp
 			}
-		} else if cur.memory == nil {
-			cur.Hi = mp.Hi
+		}
+		if cur.memory == nil {
+			cur.Hi, cur.last = mp.Hi, mp
 		}
 		exec = exec || mp.Exec
 	}
@@ -84,7 +85,7 @@ func (m *Module) owns(mp *core.Mapping) bool {
 	if m.memory != nil {
 		return mp.Lo < m.Hi
 	}
-	return mp.Off > 0
+	return mp.Off > 0 && inOrder(m.last, mp)
 }
 
 // newModule makes a module whose ELF header may be in memory at addr.

@@ -41,10 +41,14 @@ func (t *Target) place(addr uint64) unwind.Place {
 	if i < 0 || addr >= t.places[i].Hi {
 		return unwind.Place{}
 	}
-	if t.places[i].Module != nil {
-		t.moduleAt(addr).load()
+	p := t.places[i]
+	if p.Module != nil {
+		m := t.moduleAt(addr)
+		if m.load(); m.foreign {
+			p.Module = nil
+		}
 	}
-	return t.places[i]
+	return p
 }
 
 // moduleAt returns the module that contains addr, or nil.

@@ -253,7 +253,7 @@ func (t *Target) stopDetail(s *Stack) string {
 		return detail
 	}
 	m := t.moduleAt(s.Frames[len(s.Frames)-1].LookupPC())
-	if m == nil || m.Match != MatchMissing && m.Match != MatchMismatch {
+	if m == nil || m.foreign || m.Match != MatchMissing && m.Match != MatchMismatch {
 		return detail
 	}
 	return fmt.Sprintf("the file of %s (build-id %s) was not found; %s", m.Path, orNone(m.BuildID), detail)

@@ -42,8 +42,13 @@ type Prog struct {
 	Filesz, Memsz, Align uint64
 }
 
+// Magic is what ELF files begin with.
+const Magic = "\x7fELF"
+
 // Values of the ELF format that sfcore needs [gABI; elf.h].
 const (
+	MachineNone = 0 // such as byte code
+
 	TypeRel  = 1
 	TypeExec = 2
 	TypeDyn  = 3
@@ -118,7 +123,7 @@ func (f *File) checkIdent() error {
 	switch {
 	case len(d) == 0:
 		return bad(0, "e_ident", "the file is empty")
-	case len(d) < 4 || !bytes.Equal(d[:4], []byte("\x7fELF")):
+	case len(d) < 4 || string(d[:4]) != Magic:
 		return bad(0, "e_ident", "this is "+describe(d)+", not an ELF file")
 	case len(d) > 4 && d[4] == 1:
 		return bad(4, "EI_CLASS", "this is a 32-bit ELF file; sfcore reads 64-bit ones")
