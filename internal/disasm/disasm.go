@@ -24,7 +24,7 @@ const MaxSize = 15
 // Inst is a decoded instruction.
 type Inst struct {
 	// Text is the instruction, or a directive such as ".byte 0x06" for bytes
-	// that are none.
+	// that are none, and for AVX instructions, of which only the size is known.
 	Text string
 	// Size is how many bytes it takes: at least 1, at most what was given.
 	Size int
@@ -97,6 +97,14 @@ const endbr64 = "\xf3\x0f\x1e\xfa"
 func decodeAMD64(code []byte, pc uint64, names func(uint64) (string, uint64)) Inst {
 	if len(code) >= 4 && string(code[:4]) == endbr64 {
 		return Inst{Text: "endbr64", Size: 4, Valid: true}
+	}
+	if v := decodeVector(code); v.size > 0 {
+		inst := Inst{Size: v.size}
+		if names != nil {
+			inst = invalid(code, v.size)
+		}
+		inst.Valid = true
+		return inst
 	}
 	inst, err := x86asm.Decode(code[:min(len(code), MaxSize)], 64)
 	if err != nil || inst.Op == 0 || inst.Len <= 0 {

@@ -49,6 +49,13 @@ func (f *Flow) amd64(a *arch.Arch, code []byte, pc uint64) {
 		f.Next, f.Size, f.Entry = Through, len(endbr64), true
 		return
 	}
+	if v := decodeVector(code); v.size > 0 {
+		f.Next, f.Size = Through, v.size
+		if v.fp {
+			f.FP = arch.Rule{}
+		}
+		return
+	}
 	inst, err := x86asm.Decode(code[:min(len(code), MaxSize)], 64)
 	if err != nil || inst.Op == 0 || inst.Len <= 0 {
 		return
