@@ -65,7 +65,7 @@ func (a *OptAddr) UnmarshalText(text []byte) error {
 
 // Source says where the process was read from.
 type Source struct {
-	Kind string `json:"kind"` // "core" or "live"; "host" of a plugin's host
+	Kind string `json:"kind"` // "core", "live", or "host" if a debugger holds the process
 	Path string `json:"path,omitempty"`
 	PID  int    `json:"pid,omitempty"`
 	// Missing is how many bytes of a core file that is cut off are missing.
