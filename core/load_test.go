@@ -200,6 +200,17 @@ func TestReadError(t *testing.T) {
 	if _, err = loadStream(context.Background(), failing{broken}, 0, Options{}); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
+
+	noise := make([]byte, 12<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+	for format := range compressors {
+		packed := compress(t, format, append(bytes.Clone(core), noise...))
+		in := io.MultiReader(bytes.NewReader(packed[:len(packed)*3/4]), failing{broken})
+		c, err := loadStream(context.Background(), in, 0, Options{})
+		if err != nil || !errors.Is(c.problem, broken) || len(c.data) < 6<<20 || !bytes.HasPrefix(c.data, core) {
+			t.Errorf("%s: got %d bytes, problem %v, error %v", format, len(c.data), c.problem, err)
+		}
+	}
 }
 
 type failing struct{ err error }
