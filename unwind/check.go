@@ -92,6 +92,38 @@ func (u *Unwinder) checkRA(at *site, m Method, f *Frame) raVerdict {
 	return raGood
 }
 
+// generated reports whether a return address is in code that is in no module.
+// A just-in-time compiler may push addresses to return to and jump, as that of
+// Java does when it interprets a call.
+func (s *site) generated() bool { return s.evidence&Executable != 0 && s.module == nil }
+
+// chained reports whether the frame pointer that a convention's row has for the
+// caller of f leads to one more frame.
+func (u *Unwinder) chained(row *arch.Row, f *Frame, cfa uint64) bool {
+	missed := u.missed
+	defer func() { u.missed = missed }()
+	fp, ok := u.eval(row.FP, &f.Regs, cfa, FramePointer)
+	if !ok || fp < cfa || fp-cfa > maxGuessedFrame || fp%8 != 0 {
+		return false
+	}
+	var regs arch.Regs
+	regs.Set(u.Arch.FP, fp)
+	next, ok := u.eval(row.CFA, &regs, 0, FramePointer)
+	if !ok {
+		return false
+	}
+	ra, ok := u.eval(row.RA, &regs, next, FramePointer)
+	if !ok {
+		return false
+	}
+	place := u.Find(ra - 1)
+	if !place.Executable || place.Module == nil {
+		return place.Executable
+	}
+	code, err := u.code.Bytes(ra-callSize, callSize)
+	return err == nil && u.Arch.EndsInCall(code)
+}
+
 // site is what is known of a return address.
 type site struct {
 	ra         uint64

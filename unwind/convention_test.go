@@ -65,6 +65,47 @@ func TestFramePointerChecks(t *testing.T) {
 	}
 }
 
+// Code that was generated at run time may return to where no call was, if the
+// chain of frame pointers goes on from there.
+func TestFramePointerGenerated(t *testing.T) {
+	const noCall = codeAt + 0x80
+	for _, a := range []*arch.Arch{arch.AMD64, arch.AArch64} {
+		for _, test := range []struct {
+			name   string
+			next   uint64 // frame pointer of the second frame
+			ra     uint64 // return address there
+			module *Module
+			frames int
+		}{
+			{"chain", stackAt + 0x40, codeAt + 0x104, nil, 3},
+			{"chain to generated code", stackAt + 0x40, noCall, nil, 2},
+			{"in a module", stackAt + 0x40, codeAt + 0x104, &Module{}, 1},
+			{"chain to data", stackAt + 0x40, dataAt, nil, 1},
+			{"end", 0, codeAt + 0x104, nil, 1},
+			{"below", stackAt + 0x10, codeAt + 0x104, nil, 1},
+			{"misaligned", stackAt + 0x41, codeAt + 0x104, nil, 1},
+		} {
+			p := newProcess(a)
+			p.steps, p.module = []Stepper{FramePointerStepper{}}, test.module
+			if test.ra == codeAt+0x104 {
+				test.ra = p.call(codeAt + 0x100)
+			}
+			p.poke(stackAt+0x20, test.next, noCall)
+			p.poke(stackAt+0x40, 0, test.ra)
+			regs := p.regs(map[arch.Reg]uint64{a.PC: codeAt + 0x10, a.SP: stackAt, a.FP: stackAt + 0x20})
+			frames, stop := p.unwinder().Unwind(nil, regs)
+			if len(frames) != test.frames || stop.Complete() != (test.frames == 3) {
+				t.Errorf("%s, %s: got %d frames, %v (%v), want %d", a.Name, test.name, len(frames), stop.Reason, stop.Detail, test.frames)
+			}
+			for i := range frames[1:] {
+				if f := &frames[i+1]; f.Trust != Guess {
+					t.Errorf("%s, %s: frame %d has trust %v", a.Name, test.name, i+1, f.Trust)
+				}
+			}
+		}
+	}
+}
+
 // A call to a bad address leaves the caller's address where the architecture
 // puts it at a function's first instruction.
 func TestEntry(t *testing.T) {
