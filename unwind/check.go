@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/disasm"
 )
 
 // Bounds of the checks.
@@ -51,13 +52,17 @@ func (u *Unwinder) checkCFA(cfa, sp uint64, m Method, f *Frame) bool {
 	return false
 }
 
-// callerSP returns SP in the caller as the ABI has it, or as the row has it if
-// that is in terms of the CFA: code that is not the ABI's may count the CFA
-// from elsewhere, like Go's on s390x.
-func (u *Unwinder) callerSP(row *arch.Row, cfa uint64) uint64 {
+// callerSP returns SP in the caller as the row has it, or else the ABI: code that
+// goes to another frame, like longjmp, may count the CFA from anywhere.
+func (u *Unwinder) callerSP(row *arch.Row, f *Frame, cfa uint64) uint64 {
 	for i := range row.Extra {
-		if e := &row.Extra[i]; e.Reg == u.Arch.SP && e.Rule.Base == arch.CFA && !e.Rule.Deref {
-			return cfa + uint64(e.Rule.Off)
+		if e := &row.Extra[i]; e.Reg == u.Arch.SP {
+			missed := u.missed
+			sp, ok := u.eval(e.Rule, &f.Regs, cfa, Registers)
+			u.missed = missed
+			if ok {
+				return sp
+			}
 		}
 	}
 	return cfa + uint64(u.Arch.SPFromCFA)
@@ -130,6 +135,7 @@ type site struct {
 	evidence   Evidence
 	module     *Module           // of the call
 	trampoline *arch.SignalFrame // that begins at ra, or nil
+	base       bool              // the code at ra was not called, and leaves the stack at once
 	call       call
 
 	// row is what a table has for the call, where that depends on nothing else,
@@ -178,6 +184,8 @@ func (u *Unwinder) site(ra uint64) *site {
 	} else if u.Arch.EndsInCall(code) {
 		s.evidence |= AfterCall
 		s.call = u.callAt(code, ra)
+	} else {
+		s.base = u.leavesStack(ra)
 	}
 	if s.trampoline = u.trampolineAt(ra); s.trampoline != nil {
 		s.evidence |= AtTrampoline
@@ -187,6 +195,17 @@ func (u *Unwinder) site(ra uint64) *site {
 		s.trampoline = &u.Arch.SignalFrames[0]
 	}
 	return s
+}
+
+// leavesStack reports whether the code at pc begins by loading SP from another
+// register: what is on the stack does not matter to it.
+func (u *Unwinder) leavesStack(pc uint64) bool {
+	f := disasm.FlowOf(u.Arch, codeAfter(&u.code, pc), pc)
+	if f.Entry {
+		pc += uint64(f.Size)
+		f = disasm.FlowOf(u.Arch, codeAfter(&u.code, pc), pc)
+	}
+	return f.Leaves
 }
 
 // plausible reports whether the context that would be on the stack of f, a

@@ -138,22 +138,40 @@ func TestEntryNowhere(t *testing.T) {
 }
 
 // A runtime may put the address of an outermost function on a stack without a
-// call to it, as Go does with goexit.
+// call to it, as Go does with goexit, and makecontext with a function that leaves
+// the stack at once.
 func TestStackBase(t *testing.T) {
-	for _, outermost := range []bool{true, false} {
+	const base = codeAt + 0x281 // no call ends there
+	tests := []struct {
+		name, code string
+		row, want  bool
+	}{
+		{name: "nothing"},
+		{name: "a row", row: true, want: true},
+		{name: "mov %rbx,%rsp", code: "\x48\x89\xdc", want: true},
+		{name: "endbr64; mov %rbx,%rsp", code: "\xf3\x0f\x1e\xfa\x48\x89\xdc", want: true},
+		{name: "mov %rbp,%rsp", code: "\x48\x89\xec"},
+		{name: "mov %rsp,%rbx", code: "\x48\x89\xe3"},
+	}
+	for _, tt := range tests {
 		p, regs := amd64Stack()
-		const base = codeAt + 0x281 // no call ends there
 		p.poke(stackAt+40, base)
-		if outermost {
+		p.code(base, tt.code)
+		if tt.row {
 			p.rows[base-1] = arch.Row{}
 		}
 		frames, stop := p.unwinder().Unwind(nil, regs)
 		want := Guess
-		if outermost {
+		if tt.want {
 			want = Checked
 		}
-		if len(frames) != 3 || frames[2].Trust != want || stop.Complete() != outermost {
-			t.Errorf("outermost %v: got %d frames, %v, trust %v, want %v", outermost, len(frames), stop.Reason, frames[2].Trust, want)
+		if len(frames) != 3 || frames[2].Trust != want || stop.Complete() != tt.want || frames[2].Exact != (tt.want && !tt.row) {
+			t.Errorf("%s: got %d frames, %v, trust %v, want %v", tt.name, len(frames), stop.Reason, frames[2].Trust, want)
 		}
+	}
+	p, regs := amd64Stack()
+	p.code(codeAt+0x105, "\x48\x89\xdc")
+	if frames, stop := p.unwinder().Unwind(nil, regs); len(frames) != 3 || frames[2].Trust != Full || !stop.Complete() {
+		t.Errorf("behind a call: got %d frames, %v (%v)", len(frames), stop.Reason, stop.Detail)
 	}
 }

@@ -36,6 +36,7 @@ type Frame struct {
 
 	trampoline *arch.SignalFrame
 	executable bool
+	base       bool // see site
 }
 
 // LookupPC returns the address by which to look up what this frame was
@@ -103,9 +104,10 @@ const (
 	Executable
 	// AtTrampoline is set where PC is where signal handlers return to.
 	AtTrampoline
-	// AtBase is set where PC follows no call and the tables mark the function
-	// as outermost: a runtime put the address there for the last function to
-	// return to, like Go's goexit.
+	// AtBase is set where PC follows no call and the function is outermost, by the
+	// tables or because it begins by leaving the stack: a runtime put the address
+	// there for the last function to return to, like Go's goexit or, by
+	// makecontext, __start_context.
 	AtBase
 	// CodeUnread is set where the instructions before PC could not be read.
 	CodeUnread

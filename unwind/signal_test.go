@@ -103,3 +103,29 @@ func TestSignalLoop(t *testing.T) {
 		t.Errorf("got %d frames, %v; want a loop found at once", len(frames), stop.Reason)
 	}
 }
+
+// A handler that is interrupted by its own signal fills a stack with signal
+// frames, each above the other.
+func TestNestedSignals(t *testing.T) {
+	const depth = 4 * maxDescents
+	const size = 0x200 // of a frame
+	a := arch.AMD64
+	p := newProcess(a)
+	p.code(codeAt+0x300, string(a.SignalFrames[0].Code))
+	p.rows[codeAt+0x400] = arch.Row{}
+	row := a.SignalFrames[0].Row
+	stack := make([]byte, (depth+1)*size)
+	p.mem.Segs[stackAt] = stack
+	for i := range uint64(depth) {
+		pc := uint64(codeAt + 0x300)
+		if i == depth-1 {
+			pc = codeAt + 0x400
+		}
+		p.order().PutUint64(stack[i*size+uint64(row.CFA.Off):], stackAt+(i+1)*size)
+		p.order().PutUint64(stack[i*size+uint64(row.RA.Off):], pc)
+	}
+	frames, stop := p.unwinder().Unwind(nil, p.regs(map[arch.Reg]uint64{a.PC: codeAt + 0x300, a.SP: stackAt}))
+	if stop.Reason != Outermost || len(frames) != depth+1 {
+		t.Errorf("got %d frames, %v (%v); want %d, outermost", len(frames), stop.Reason, stop.Detail, depth+1)
+	}
+}

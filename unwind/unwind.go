@@ -55,9 +55,9 @@ const (
 	// 32 bytes, so that a runaway recursion is followed to its start.
 	DefaultMaxFrames = 1 << 18
 
-	// maxSignals bounds the signal frames of one stack. Where the kernel nests
-	// them each needs room on a stack; only a forged chain has more.
-	maxSignals = 256
+	// maxDescents bounds how often a stack goes on at a lower address, behind a
+	// signal frame: each is to another stack, and only a forged chain has more.
+	maxDescents = 256
 
 	// maxSites is how many return addresses are remembered. Threads of one
 	// process return to few places.
@@ -80,7 +80,7 @@ func (u *Unwinder) Unwind(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 	first := len(dst)
 	dst = append(dst, Frame{PC: pc, Regs: *regs, Exact: true, Trust: Full})
 	u.arrive(&dst[first])
-	for signals := 0; ; {
+	for descents := 0; ; {
 		n := len(dst)
 		if n-first >= u.maxFrames() {
 			return dst, Stop{Limit, limitError{frames: n - first}}
@@ -97,8 +97,8 @@ func (u *Unwinder) Unwind(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 		if stop, more := u.step(f, caller); !more {
 			return dst[:n], stop
 		}
-		if f.Signal {
-			if signals++; signals > maxSignals || revisited(dst[first:n], f) {
+		if f.Signal && u.descends(f, caller) {
+			if descents++; descents > maxDescents || revisited(dst[first:n], f) {
 				return dst[:n], Stop{Loop, errSignalLoop}
 			}
 		}
@@ -126,8 +126,17 @@ func (u *Unwinder) start() {
 	u.walk++
 }
 
-// revisited reports whether an earlier frame is the same signal frame as f.
-// CFAs grow everywhere else, so a loop has to pass through one.
+// descends reports whether the caller of f is not further up the same stack. A
+// handler that is interrupted by its own signal makes thousands of signal frames, but
+// each above the other.
+func (u *Unwinder) descends(f, caller *Frame) bool {
+	from, ok1 := f.Regs.Get(u.Arch.SP)
+	to, ok2 := caller.Regs.Get(u.Arch.SP)
+	return !ok1 || !ok2 || to <= from
+}
+
+// revisited reports whether an earlier frame is the same signal frame as f. A
+// loop has to pass through one that leads down: SP grows everywhere else.
 func revisited(frames []Frame, f *Frame) bool {
 	for i := range frames {
 		if g := &frames[i]; g.Signal && g != f && g.CFA == f.CFA && g.PC == f.PC {
@@ -152,6 +161,10 @@ func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
 	u.missed = 0
 	row := &u.row
 	switch {
+	case f.base:
+		*row = arch.Row{}
+		end, _ := u.apply(row, Code, f, caller)
+		return end, false
 	case f.trampoline != nil && (f.Signal || u.plausible(f)):
 		*row = f.trampoline.Row
 		if end, ok := u.apply(row, Signal, f, caller); ok {
@@ -230,7 +243,7 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 	if !ok {
 		return Stop{}, false
 	}
-	sp := u.callerSP(row, cfa)
+	sp := u.callerSP(row, f, cfa)
 	if !u.checkCFA(cfa, sp, m, f) {
 		return Stop{}, false
 	}
@@ -284,8 +297,9 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 	case at.trampoline != nil:
 		caller.Exact, caller.trampoline = true, at.trampoline
 		caller.Signal = at.evidence&AtTrampoline != 0
-		fallthrough
+		caller.Module, caller.executable = at.module, true
 	default:
+		caller.Exact, caller.base = at.base, at.base
 		caller.Module, caller.executable = at.module, true
 	}
 	f.Signal = f.Signal || row.Signal

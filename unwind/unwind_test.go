@@ -116,6 +116,39 @@ func TestFallback(t *testing.T) {
 	}
 }
 
+// The rows of longjmp count from the saved registers, wherever those are; SP has a
+// rule of its own.
+func TestCFAElsewhere(t *testing.T) {
+	const rdx, rdi, r8, r9, rsp = 1, 5, 8, 9, 7
+	for _, tt := range []struct {
+		sp   uint64
+		want Reason
+	}{{stackAt + 0x100, Outermost}, {stackAt - 8, BadCFA}} {
+		p, regs := amd64Stack()
+		pc, _ := regs.Get(p.arch.PC)
+		p.rows[pc] = arch.Row{
+			CFA: arch.SameValue(rdi), RA: arch.SameValue(rdx), FP: arch.SameValue(r9),
+			Extra: []arch.RegRule{{Reg: rsp, Rule: arch.SameValue(r8)}},
+		}
+		p.rows[codeAt+0x404] = arch.Row{}
+		for reg, v := range map[arch.Reg]uint64{rdi: dataAt, rdx: p.call(codeAt + 0x400), r8: tt.sp, r9: 7} {
+			regs.Set(reg, v)
+		}
+		frames, stop := p.unwinder().Unwind(nil, regs)
+		if stop.Reason != tt.want {
+			t.Errorf("sp %#x: got %v (%v), want %v", tt.sp, stop.Reason, stop.Detail, tt.want)
+			continue
+		}
+		if tt.want != Outermost {
+			continue
+		}
+		sp, _ := frames[1].Regs.Get(rsp)
+		if fp, _ := frames[1].Regs.Get(p.arch.FP); len(frames) != 2 || sp != tt.sp || fp != 7 {
+			t.Errorf("got %d frames, sp %#x, fp %#x", len(frames), sp, fp)
+		}
+	}
+}
+
 func TestReturnAddressAfterNoCall(t *testing.T) {
 	p, regs := amd64Stack()
 	p.code(codeAt+0x100, "\x90\x90\x90\x90\x90")

@@ -26,6 +26,8 @@ type Flow struct {
 	Target uint64 // of a direct Call, Branch or Jump
 	// Entry is set where functions begin and nothing else does (ENDBR64).
 	Entry bool
+	// Leaves is set where SP is loaded from a register other than FP.
+	Leaves bool
 	// SP and FP are these registers afterwards, by those before; Undefined if
 	// that is not known.
 	SP, FP arch.Rule
@@ -102,6 +104,7 @@ func (f *Flow) amd64(a *arch.Arch, code []byte, pc uint64) {
 		}
 		if changes(inst, amd64SP) {
 			f.SP = amd64Value(a, inst, a.SP)
+			f.Leaves = inst.Op == x86asm.MOV && f.SP.Base == arch.Undefined && to == x86asm.RSP && amd64Reg(inst.Args[1]) != arch.NoReg
 		}
 		if changes(inst, amd64FP) {
 			f.FP = amd64Value(a, inst, a.FP)
