@@ -127,7 +127,7 @@ var marks = map[string]string{"full": " ", "checked": "~", "guess": "?"}
 func (w *textFormat) frame(b []byte, f *target.FrameReport) []byte {
 	b = append(b, "  #"...)
 	start := len(b)
-	b = pad(strconv.AppendInt(b, int64(f.Index), 10), start, 4)
+	b = append(pad(strconv.AppendInt(b, int64(f.Index), 10), start, 3), ' ')
 	b = w.paint.begin(b, colorAddress)
 	b = appendHex16(append(b, "0x"...), uint64(f.PC))
 	b = w.paint.end(b)
