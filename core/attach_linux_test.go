@@ -157,9 +157,13 @@ func (s *subject) waitState(t *testing.T, want string) {
 	}
 }
 
+// unhurried is how long a process may be held, so that all of it is copied on a
+// busy machine too.
+const unhurried = time.Minute
+
 func attach(t *testing.T, pid int) *Image {
 	t.Helper()
-	img, err := Attach(context.Background(), pid, AttachOptions{})
+	img, err := Attach(context.Background(), pid, AttachOptions{MaxStop: unhurried})
 	if errors.Is(err, unix.ENOSYS) {
 		t.Skip("this emulator has no ptrace")
 	}
@@ -370,7 +374,7 @@ func TestAttachTraced(t *testing.T) {
 				traced[tid] = true
 			}
 		}
-		if img, err = Attach(context.Background(), s.pid, AttachOptions{}); err == nil {
+		if img, err = Attach(context.Background(), s.pid, AttachOptions{MaxStop: unhurried}); err == nil {
 			img.Close()
 		}
 	}
@@ -400,7 +404,7 @@ func TestAttachExec(t *testing.T) {
 			}
 		default:
 		}
-		img, err := Attach(context.Background(), s.pid, AttachOptions{})
+		img, err := Attach(context.Background(), s.pid, AttachOptions{MaxStop: unhurried})
 		switch {
 		case err == nil:
 			seen++

@@ -111,12 +111,18 @@ var machines = map[uint16]string{
 	arch.EMX86_64: "big-endian x86-64", arch.EMS390: "little-endian s390x",
 }
 
+// notCoreError is the error for what is no ELF file.
+type notCoreError struct{ *elfx.FormatError }
+
+func (e notCoreError) Error() string { return e.Msg + "; a core file is needed" }
+func (e notCoreError) Unwrap() error { return e.FormatError }
+
 // parseHeader reads the headers of a core file. Its error for any other file
 // says what that is. The first 64 bytes of data suffice to tell.
 func parseHeader(data []byte) (*elfx.File, *arch.Arch, error) {
 	f, err := elfx.Parse(data)
 	if fe, ok := errors.AsType[*elfx.FormatError](err); ok && fe.Field == "e_ident" {
-		return nil, nil, fmt.Errorf("%s; a core file is needed", fe.Msg)
+		return nil, nil, notCoreError{fe}
 	} else if err != nil {
 		return nil, nil, err
 	}

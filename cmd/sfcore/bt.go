@@ -96,6 +96,9 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	if cmd.Flags().Changed("source") && c.source < 0 {
+		return fmt.Errorf("--source %d: must not be negative", c.source)
+	}
 	if c.live.pid != 0 {
 		if c.sandbox {
 			return errors.New("--sandbox: a live process cannot be stopped from there")

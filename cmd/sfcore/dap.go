@@ -47,6 +47,9 @@ for VS Code, Neovim and Emacs.`,
 }
 
 func (c *dapCommand) run(cmd *cobra.Command, _ []string) error {
+	if c.idle < 0 {
+		return fmt.Errorf("--idle %v: must not be negative", c.idle)
+	}
 	server := &dap.Server{Open: openForDAP, Idle: c.idle}
 	if c.listen == "" {
 		return server.Serve(cmd.Context(), os.Stdin, os.Stdout)

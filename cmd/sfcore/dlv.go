@@ -32,6 +32,9 @@ func (o *openFlags) openProcess(ctx context.Context, d *dlvFlag, args []string) 
 	}
 	if len(args) > 0 {
 		opts.Exe = args[0]
+		if err := checkProgram(opts.Exe); err != nil {
+			return nil, err
+		}
 	}
 	return openDlv(ctx, d.addr, opts)
 }
@@ -51,7 +54,7 @@ func openDlv(ctx context.Context, addr string, opts target.Options) (*target.Tar
 // check tells a core file from a process, for commands that take either.
 func (d *dlvFlag) check(cmd *cobra.Command, args []string) error {
 	if d.addr != "" {
-		return cobra.MaximumNArgs(1)(cmd, args)
+		return files(0, 1)(cmd, args)
 	}
-	return cobra.RangeArgs(1, 2)(cmd, args)
+	return files(1, 2)(cmd, args)
 }

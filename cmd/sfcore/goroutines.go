@@ -66,7 +66,7 @@ long it was.`,
 			if cmd.Flags().Changed("pid") {
 				return (&liveFlags{pid: c.pid}).check(args)
 			}
-			return cobra.RangeArgs(1, 2)(cmd, args)
+			return files(1, 2)(cmd, args)
 		},
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE:              c.run,

@@ -76,5 +76,11 @@ said), 2 if nothing could be done.`,
 		SilenceErrors: true,
 	}
 	root.AddCommand(newBtCommand(), newInfoCommand(), newGoroutinesCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand())
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if !cmd.Runnable() {
+			group(cmd)
+		}
+	}
 	return root
 }

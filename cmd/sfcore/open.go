@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,9 @@ func (o *openFlags) open(ctx context.Context, args []string) (*target.Target, er
 	}
 	if len(args) > 1 {
 		opts.Exe = args[1]
+		if err := checkProgram(opts.Exe); err != nil {
+			return nil, err
+		}
 	}
 	var box *sandbox
 	if o.sandbox {
@@ -84,8 +88,21 @@ func (o *openFlags) open(ctx context.Context, args []string) (*target.Target, er
 	return target.New(img, opts), nil
 }
 
+func (o *openFlags) check() error {
+	switch {
+	case o.frames < 1:
+		return fmt.Errorf("--max-frames %d: a stack has at least one frame", o.frames)
+	case o.time < 0:
+		return fmt.Errorf("--max-time %v: must not be negative", o.time)
+	}
+	return cmp.Or(checkDirs("--sysroot", o.sysroot), checkDirs(pathFlag, o.paths...), checkDirs("--debug-dir", o.debug...), checkDirs("--sframe-dir", o.sidecar...))
+}
+
 // options are what the flags say of a target.
 func (o *openFlags) options(ctx context.Context) (target.Options, error) {
+	if err := o.check(); err != nil {
+		return target.Options{}, err
+	}
 	steppers, err := parseMethods(o.methods)
 	if err != nil {
 		return target.Options{}, err

@@ -25,11 +25,10 @@ program itself holds. docs/plugin.md says how to write such a program.
 
 It runs ` + pluginProgram + `, which is looked for beside sfcore, then in PATH.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			name, err := findProgram(pluginProgram)
 			if err != nil {
-				fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %v\n", err)
-				return incompleteError{}
+				return err
 			}
 			return become(name, "-linger="+linger.String())
 		},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (o *fileFlags) check() error {
 	if o.format != "text" && o.format != "json" {
 		return fmt.Errorf("--format: %q is neither text nor json", o.format)
 	}
-	return nil
+	return cmp.Or(checkDirs("--sysroot", o.sysroot), checkDirs(pathFlag, o.paths...), checkDirs("--sframe-dir", o.sidecar...))
 }
 
 // open opens a program, library, object or core file, and loads its modules.
@@ -68,7 +69,11 @@ func (o *fileFlags) open(ctx context.Context, name string) (*target.Target, erro
 	switch {
 	case err == nil:
 	case name == "-", errors.Is(err, target.ErrCore), errors.As(err, &format) && format.Field == "e_ident":
-		if t, err = o.openCore(ctx, name); err != nil {
+		t, err = o.openCore(ctx, name)
+		if other, ok := errors.AsType[*elfx.FormatError](err); ok && other.Field == "e_ident" {
+			err = fmt.Errorf("%s: %s; a program, library, object or core file is needed", name, other.Msg)
+		}
+		if err != nil {
 			return nil, err
 		}
 	default:

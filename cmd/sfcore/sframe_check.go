@@ -39,7 +39,7 @@ Exit status: 0 if there is nothing to list, 1 if there is, 2 if a file cannot be
 read or has no .sframe section.`,
 		Example: `  sfcore sframe check a.out
   sfcore sframe check --severity note --format json *.o`,
-		Args: cobra.MinimumNArgs(1),
+		Args: files(1, unlimited),
 		RunE: c.run,
 	}
 	c.fileFlags.register(cmd)

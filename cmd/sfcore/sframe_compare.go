@@ -43,7 +43,7 @@ Exit status: 0 if there is no difference beyond the limits of the format, 1 if
 there is one, 2 if a file cannot be read or has nothing to compare.`,
 		Example: `  sfcore sframe compare a.out
   sfcore sframe compare --format json *.o | jq .summary`,
-		Args: cobra.MinimumNArgs(1),
+		Args: files(1, unlimited),
 		RunE: c.run,
 	}
 	c.register(cmd)

@@ -31,7 +31,7 @@ stacks were in the module, and for how many of them there is such a row.
 Exit status: 0, or 2 if a file cannot be read.`,
 		Example: `  sfcore sframe coverage a.out
   sfcore sframe coverage --path ./build core.1234`,
-		Args: cobra.MinimumNArgs(1),
+		Args: files(1, unlimited),
 		RunE: c.run,
 	}
 	c.register(cmd)

@@ -38,7 +38,7 @@ section. docs/sframe-json.md describes what --format json prints.`,
 		Example: `  sfcore sframe dump /usr/bin/cpio
   sfcore sframe dump --func main --format json a.out
   sfcore sframe dump --raw --address 0x4020d0 section.bin`,
-		Args: cobra.ExactArgs(1),
+		Args: files(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return guarded(args[0], func() error { return c.run(cmd, args[0]) })
 		},

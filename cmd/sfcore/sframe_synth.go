@@ -36,7 +36,7 @@ cause. FILE is not changed.
 Exit status: 0, or 2 if nothing could be written.`,
 		Example: `  sfcore sframe synth /usr/lib/x86_64-linux-gnu/libc.so.6 -o sidecars/
   sfcore bt --sframe-dir sidecars core.1234`,
-		Args: cobra.ExactArgs(1),
+		Args: files(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return guarded(args[0], func() error { return c.run(cmd, args[0]) })
 		},

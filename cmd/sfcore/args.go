@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/spf13/cobra"
+)
+
+// pathFlag takes files too.
+const pathFlag = "--path"
+
+// unlimited is for files, of how many may be given.
+const unlimited = math.MaxInt
+
+// files checks how many files are given.
+func files(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if n := len(args); n < least || n > most {
+			return fmt.Errorf("%d files are given; usage: %s", n, cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// group makes a command that has only commands below it refuse others.
+func group(cmd *cobra.Command) {
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.DisableFlagsInUseLine = true
+}
+
+// checkDirs checks that the directories that a flag names are there; "" is a
+// flag that was not given.
+func checkDirs(flag string, names ...string) error {
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		st, err := os.Stat(name)
+		if err == nil && !st.IsDir() && flag != pathFlag {
+			err = errors.New(name + " is not a directory")
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", flag, err)
+		}
+	}
+	return nil
+}
+
+// checkProgram checks that a file is one that can be a program.
+func checkProgram(name string) error {
+	data, release, err := elfx.MapFile(name)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var f *elfx.File
+	if fault := memreader.Guard(func() { f, err = elfx.Parse(data) }); fault != nil {
+		err = fault
+	}
+	format, damaged := errors.AsType[*elfx.FormatError](err)
+	switch {
+	case damaged && format.Field == "e_ident":
+		return fmt.Errorf("%s: %s; a program is needed", name, format.Msg)
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, err)
+	case f.Type == elfx.TypeCore:
+		return fmt.Errorf("%s: this is a core file; a program is needed", name)
+	}
+	return nil
+}
