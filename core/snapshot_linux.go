@@ -159,7 +159,7 @@ func (v *visit) copyStacks(budget uint64, deadline time.Time) error {
 		heads := v.headCopies()
 		v.setHeads(heads[:v.copyUntil(heads, deadline)])
 	}
-	v.copySpans(stackSpans(v.sps, v.maps, budget, maxCopied), deadline)
+	v.copySpans(stackSpans(withFirstStack(v.sps, v.maps, budget), v.maps, budget, maxCopied), deadline)
 	var old []uint64
 	first := v.stacks
 	for _, sp := range v.sps {

@@ -26,9 +26,15 @@ type copied struct {
 	err  error // why data is shorter than the span
 }
 
+// tailShare is the part of a budget, 1/64, that goes to the far end of a stack
+// that is larger. The first functions of a thread have their frames there, and
+// return to each other also where one has megabytes of variables, as in Ruby.
+const tailShare = 64
+
 // stackSpans returns what to copy of the stacks with the given stack pointers:
-// of each from SP to the end of its mapping, but no more than budget, and no
-// more than total of all. The spans ascend and do not overlap.
+// of each from SP to the end of its mapping, but no more than budget and a
+// share of it at that end, and no more than total of all. The spans ascend and
+// do not overlap.
 func stackSpans(sps []uint64, maps []procMapping, budget, total uint64) []span {
 	spans := spansWithin(sps, maps, budget)
 	size := uint64(0)
@@ -36,20 +42,35 @@ func stackSpans(sps []uint64, maps []procMapping, budget, total uint64) []span {
 		size += s.hi - s.lo
 	}
 	if size > total {
-		return spansWithin(sps, maps, total/uint64(len(sps)))
+		return spansWithin(sps, maps, total/uint64(len(sps))/(tailShare+1)*tailShare)
 	}
 	return spans
 }
 
+// withFirstStack adds to stack pointers where to copy the stack from that the
+// process began on, if none is there: its first thread may have left it for
+// another, to which it comes back, as in Lisp systems and with coroutines.
+func withFirstStack(sps []uint64, maps []procMapping, budget uint64) []uint64 {
+	i := slices.IndexFunc(maps, func(m procMapping) bool { return m.Path == "[stack]" })
+	if i < 0 || slices.ContainsFunc(sps, maps[i].Contains) {
+		return sps
+	}
+	return append(slices.Clip(sps), maps[i].Hi-min(budget, maps[i].Hi-maps[i].Lo))
+}
+
 func spansWithin(sps []uint64, maps []procMapping, budget uint64) []span {
-	spans := make([]span, 0, len(sps))
+	spans := make([]span, 0, 2*len(sps))
 	for _, sp := range sps {
 		m := mappingOf(maps, sp)
 		if m == nil {
 			continue
 		}
 		lo := max(m.Lo, sp-min(redZone, sp))
-		spans = append(spans, span{lo: lo, hi: sp + min(budget, m.Hi-sp), end: m.Hi})
+		s := span{lo: lo, hi: sp + min(budget, m.Hi-sp), end: m.Hi}
+		spans = append(spans, s)
+		if tail := min(budget/tailShare, m.Hi-s.hi); tail > 0 {
+			spans = append(spans, span{lo: m.Hi - tail, hi: m.Hi, end: m.Hi})
+		}
 	}
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
 	merged := spans[:0]

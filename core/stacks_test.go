@@ -21,13 +21,14 @@ func TestStackSpans(t *testing.T) {
 		want          []span
 	}{
 		{"to the end", []uint64{0x4f00}, 1 << 20, 1 << 30, []span{{0x4e80, 0x5000, 0x5000}}},
-		{"budget", []uint64{0x11000}, 0x100, 1 << 30, []span{{0x10f80, 0x11100, 0x20000}}},
+		{"budget", []uint64{0x11000}, 0x100, 1 << 30, []span{{0x10f80, 0x11100, 0x20000}, {0x1fffc, 0x20000, 0x20000}}},
 		{"red zone ends at the mapping", []uint64{0x5010}, 1 << 20, 1 << 30, []span{{0x5000, 0x6000, 0x6000}}},
 		{"nowhere", []uint64{0, 0x6000, 0xfff, ^uint64(0)}, 1 << 20, 1 << 30, nil},
-		{"two in one mapping", []uint64{0x12000, 0x11000, 0x11000}, 0x1000, 1 << 30, []span{{0x10f80, 0x13000, 0x20000}}},
-		{"two apart", []uint64{0x18000, 0x11000}, 0x100, 1 << 30, []span{{0x10f80, 0x11100, 0x20000}, {0x17f80, 0x18100, 0x20000}}},
+		{"two in one mapping", []uint64{0x12000, 0x11000, 0x11000}, 0x1000, 1 << 30, []span{{0x10f80, 0x13000, 0x20000}, {0x1ffc0, 0x20000, 0x20000}}},
+		{"two apart", []uint64{0x18000, 0x11000}, 0x100, 1 << 30, []span{{0x10f80, 0x11100, 0x20000}, {0x17f80, 0x18100, 0x20000}, {0x1fffc, 0x20000, 0x20000}}},
+		{"nearly all", []uint64{0x1fe00}, 0x1ff, 1 << 30, []span{{0x1fd80, 0x20000, 0x20000}}},
 		{"neighbours stay apart", []uint64{0x4f00, 0x5010}, 1 << 20, 1 << 30, []span{{0x4e80, 0x5000, 0x5000}, {0x5000, 0x6000, 0x6000}}},
-		{"total", []uint64{0x11000, 0x18000}, 1 << 20, 0x200, []span{{0x10f80, 0x11100, 0x20000}, {0x17f80, 0x18100, 0x20000}}},
+		{"total", []uint64{0x11000, 0x18000}, 1 << 20, 0x208, []span{{0x10f80, 0x11100, 0x20000}, {0x17f80, 0x18100, 0x20000}, {0x1fffc, 0x20000, 0x20000}}},
 		{"top of the address space", []uint64{^uint64(0xff)}, ^uint64(0), 1 << 30, []span{{^uint64(0x17f), ^uint64(0), ^uint64(0)}}},
 	}
 	for _, tt := range tests {
@@ -36,6 +37,24 @@ func TestStackSpans(t *testing.T) {
 				t.Errorf("got %#x, want %#x", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestFirstStack(t *testing.T) {
+	maps := []procMapping{{Mapping: Mapping{Lo: 0x1000, Hi: 0x5000}}, {Mapping: Mapping{Lo: 0x10000, Hi: 0x20000, Path: "[stack]"}}}
+	for _, tt := range []struct {
+		sps, want []uint64
+		maps      []procMapping
+		budget    uint64
+	}{
+		{[]uint64{0x4000}, []uint64{0x4000, 0x1ff00}, maps, 0x100},
+		{[]uint64{0x4000}, []uint64{0x4000, 0x10000}, maps, 1 << 20},
+		{[]uint64{0x4000, 0x12000}, []uint64{0x4000, 0x12000}, maps, 0x100},
+		{[]uint64{0x4000}, []uint64{0x4000}, maps[:1], 0x100},
+	} {
+		if got := withFirstStack(tt.sps, tt.maps, tt.budget); !slices.Equal(got, tt.want) {
+			t.Errorf("budget %#x: got %#x, want %#x", tt.budget, got, tt.want)
+		}
 	}
 }
 
