@@ -29,7 +29,7 @@ func Demangle(name string) string {
 	if base[1] == 'R' {
 		source = demangled(base)
 	} else {
-		source = demangledCXX(base)
+		source = demangledCXX(legacyRust(base))
 	}
 	if source == "" {
 		return name
