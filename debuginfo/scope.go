@@ -200,6 +200,12 @@ func (e *entry) variable(addr uint64) (v Variable, ok bool) {
 	if slices.Contains(hidden, v.Name) {
 		return v, false
 	}
+	e.describe(&v, addr)
+	return v, true
+}
+
+// describe says of what type a variable is, and where or what.
+func (e *entry) describe(v *Variable, addr uint64) {
 	if ref, at := e.inherited(attrType); ref.known() {
 		if t, ok := at.refer(ref); ok {
 			v.Type = e.u.file.d.typeOf(t)
@@ -207,12 +213,9 @@ func (e *entry) variable(addr uint64) (v Variable, ok bool) {
 	}
 	if where, at := e.inherited(attrLocation); where.known() {
 		v.Where = at.location(where, addr)
-		return v, true
-	}
-	if c, at := e.inherited(attrConstValue); c.known() {
+	} else if c, at := e.inherited(attrConstValue); c.known() {
 		v.Const, v.IsConst = at.constant(c), true
 	}
-	return v, true
 }
 
 // constant returns the value of DW_AT_const_value.

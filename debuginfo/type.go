@@ -204,25 +204,13 @@ func (t *Type) Bound(addr uint64) Bound {
 	t.d.mu.Lock()
 	defer t.d.mu.Unlock()
 	if e, ok := b.unit.refer(b.list); ok {
-		v, _ := e.boundVariable(addr)
+		var v Variable
+		e.describe(&v, addr)
 		b.Var = &v
 		return b
 	}
 	b.Expr = b.unit.location(b.list, addr)
 	return b
-}
-
-// boundVariable describes a variable that a bound is in, which has no name.
-func (e *entry) boundVariable(addr uint64) (v Variable, ok bool) {
-	if ref, at := e.inherited(attrType); ref.known() {
-		if t, ok := at.refer(ref); ok {
-			v.Type = e.u.file.d.typeOf(t)
-		}
-	}
-	if where, at := e.inherited(attrLocation); where.known() {
-		v.Where = at.location(where, addr)
-	}
-	return v, true
 }
 
 // maxDims bounds the dimensions of an array.

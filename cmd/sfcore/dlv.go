@@ -26,15 +26,9 @@ func (o *openFlags) openProcess(ctx context.Context, d *dlvFlag, args []string) 
 	if o.sandbox {
 		return nil, errors.New("--sandbox: dlv cannot be asked from there")
 	}
-	opts, err := o.options(ctx)
+	opts, err := o.options(ctx, args...)
 	if err != nil {
 		return nil, err
-	}
-	if len(args) > 0 {
-		opts.Exe = args[0]
-		if err := checkProgram(opts.Exe); err != nil {
-			return nil, err
-		}
 	}
 	return openDlv(ctx, d.addr, opts)
 }

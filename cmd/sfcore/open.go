@@ -54,15 +54,9 @@ func (o *openFlags) register(cmd *cobra.Command) {
 
 // open opens the core in args[0], with the program in args[1] if it is given.
 func (o *openFlags) open(ctx context.Context, args []string) (*target.Target, error) {
-	opts, err := o.options(ctx)
+	opts, err := o.options(ctx, args[1:]...)
 	if err != nil {
 		return nil, err
-	}
-	if len(args) > 1 {
-		opts.Exe = args[1]
-		if err := checkProgram(opts.Exe); err != nil {
-			return nil, err
-		}
 	}
 	var box *sandbox
 	if o.sandbox {
@@ -98,10 +92,17 @@ func (o *openFlags) check() error {
 	return cmp.Or(checkDirs("--sysroot", o.sysroot), checkDirs(pathFlag, o.paths...), checkDirs("--debug-dir", o.debug...), checkDirs("--sframe-dir", o.sidecar...))
 }
 
-// options are what the flags say of a target.
-func (o *openFlags) options(ctx context.Context) (target.Options, error) {
+// options are what the flags say of a target, with its program if that is given.
+func (o *openFlags) options(ctx context.Context, program ...string) (target.Options, error) {
 	if err := o.check(); err != nil {
 		return target.Options{}, err
+	}
+	exe := ""
+	if len(program) > 0 {
+		exe = program[0]
+		if err := checkProgram(exe); err != nil {
+			return target.Options{}, err
+		}
 	}
 	steppers, err := parseMethods(o.methods)
 	if err != nil {
@@ -114,7 +115,7 @@ func (o *openFlags) options(ctx context.Context) (target.Options, error) {
 		}
 	}
 	return target.Options{
-		Debuginfod: client, SourceMap: o.sources,
+		Exe: exe, Debuginfod: client, SourceMap: o.sources,
 		Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, CacheDir: cacheDir(), Steppers: steppers, MaxFrames: o.frames, MaxTime: o.time,
 	}, nil
 }
