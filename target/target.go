@@ -5,7 +5,6 @@
 package target
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,10 +47,6 @@ type Options struct {
 	// MaxTime bounds the walk of a stack; 0 for no bound.
 	MaxTime time.Duration
 }
-
-// OpenFunc opens a process. Front ends are given one instead of calling
-// package core, so that they work with any source of images.
-type OpenFunc func(ctx context.Context, opts Options) (*Target, error)
 
 // Target is a stopped process with its modules. It is safe for concurrent use.
 type Target struct {

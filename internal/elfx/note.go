@@ -37,10 +37,10 @@ const (
 	maxOwner = 32
 )
 
-// Notes yields the entries of note data. Name and descriptor are padded to
+// notes yields the entries of note data. Name and descriptor are padded to
 // align bytes: 4, or 8 where the segment says so. Data that ends within an
 // entry yields what there is of it with an error, and ends.
-func Notes(data []byte, order binary.ByteOrder, align uint64) iter.Seq2[Note, error] {
+func notes(data []byte, order binary.ByteOrder, align uint64) iter.Seq2[Note, error] {
 	if align != 8 {
 		align = 4
 	}
@@ -95,7 +95,7 @@ func (f *File) Notes() iter.Seq2[Note, error] {
 				return
 			}
 			budget -= uint64(len(data))
-			for n, err := range Notes(data, f.order, p.Align) {
+			for n, err := range notes(data, f.order, p.Align) {
 				n.Off += p.Off
 				if fe, ok := errors.AsType[*FormatError](err); ok {
 					fe.Off += p.Off
@@ -130,7 +130,7 @@ func (f *File) BuildID() string {
 			continue
 		}
 		budget -= uint64(len(data))
-		for n, err := range Notes(data, f.order, s.Align) {
+		for n, err := range notes(data, f.order, s.Align) {
 			if id := n.buildID(); id != "" && err == nil {
 				return id
 			}

@@ -18,7 +18,7 @@ func TestNotes(t *testing.T) {
 			b.D32(4, 1000, 3).Str("GNU").Mark("cut").Raw([]byte("part"))
 			data := b.Done()
 			var got []string
-			for n, err := range Notes(data, order, 1) {
+			for n, err := range notes(data, order, 1) {
 				got = append(got, fmt.Sprintf("%s %d %q %#x %v", n.Name, n.Type, n.Desc, n.Off, err != nil))
 			}
 			want := []string{`CORE 1 "abc" 0x14 false`, ` 9 "" 0x24 false`, fmt.Sprintf(`GNU 3 "part" %#x true`, b.Pos("cut"))}
@@ -33,7 +33,7 @@ func TestNotesAlign8(t *testing.T) {
 	b := testkit.New(binary.LittleEndian)
 	b.D32(4, 1, 5).Str("GNU").Align(8).D8('x').Align(8).D32(4, 1, 6).Str("GNU").Align(8).D8('y').Align(8)
 	var got []string
-	for n, err := range Notes(b.Done(), binary.LittleEndian, 8) {
+	for n, err := range notes(b.Done(), binary.LittleEndian, 8) {
 		got = append(got, fmt.Sprintf("%d%s %v", n.Type, n.Desc, err))
 	}
 	if want := "5x <nil> 6y <nil>"; strings.Join(got, " ") != want {
@@ -43,7 +43,7 @@ func TestNotesAlign8(t *testing.T) {
 
 func TestNoteOwnerBounded(t *testing.T) {
 	b := testkit.New(binary.LittleEndian).D32(1000, 0, 1).Raw([]byte(strings.Repeat("x", 1000)))
-	for n, err := range Notes(b.Done(), binary.LittleEndian, 4) {
+	for n, err := range notes(b.Done(), binary.LittleEndian, 4) {
 		if len(n.Name) != maxOwner || err != nil {
 			t.Errorf("got an owner of %d bytes, %v, want %d", len(n.Name), err, maxOwner)
 		}
