@@ -23,6 +23,10 @@ const (
 	// default of vm.mmap_min_addr. Above the outermost frame lie argc and such.
 	minMapped = 1 << 16
 
+	// maxDeadEnd bounds the instructions between where a function returns to and
+	// the end of its thread: it takes an argument and a call.
+	maxDeadEnd = 8
+
 	// callSize is the most that arch.EndsInCall wants to see.
 	callSize = 8
 )
@@ -274,5 +278,29 @@ func (u *Unwinder) giveUp(f *Frame) Stop {
 			return Stop{m.reason(f), m.error(u.Arch)}
 		}
 	}
+	if !f.Exact && f.Evidence&(Executable|AfterCall|AtTrampoline|CodeUnread) == Executable && u.deadEnd(f.PC) {
+		return Stop{Outermost, errDeadEnd}
+	}
 	return Stop{NoUnwindInfo, noInfoError{f.LookupPC(), u.err()}}
+}
+
+// deadEnd reports whether the instructions at pc call something and then halt:
+// Boost's make_fcontext, for one, has functions return to such code, of which
+// no table tells.
+func (u *Unwinder) deadEnd(pc uint64) bool {
+	called := false
+	for range maxDeadEnd {
+		f := disasm.FlowOf(u.Arch, codeAfter(&u.code, pc), pc)
+		switch f.Next {
+		case disasm.Through:
+		case disasm.Call:
+			called = true
+		case disasm.Halt:
+			return called
+		case disasm.Nowhere, disasm.Branch, disasm.Jump, disasm.Return:
+			return false
+		}
+		pc += uint64(f.Size)
+	}
+	return false
 }

@@ -239,7 +239,7 @@ func (s *CodeStepper) arrive(c *Cursor, from onPath, judge func(*onPath, *disasm
 		next := p
 		next.at += uint64(f.Size)
 		switch f.Next {
-		case disasm.Nowhere, disasm.Return:
+		case disasm.Nowhere, disasm.Halt, disasm.Return:
 		case disasm.Through:
 			s.now = append(s.now, next)
 		case disasm.Call:

@@ -175,3 +175,29 @@ func TestStackBase(t *testing.T) {
 		t.Errorf("behind a call: got %d frames, %v (%v)", len(frames), stop.Reason, stop.Detail)
 	}
 }
+
+// The last function of a stack may have been given an address to return to
+// where the thread ends, as by Boost's make_fcontext.
+func TestDeadEnd(t *testing.T) {
+	const base = codeAt + 0x281
+	for _, test := range []struct {
+		name, before, code string
+		complete           bool
+	}{
+		{"xor, call, hlt", "", "\x48\x31\xff\xe8\x00\x00\x00\x00\xf4", true},
+		{"behind a call", "\xe8\x00\x00\x00\x00", "\x48\x31\xff\xe8\x00\x00\x00\x00\xf4", false},
+		{"no call", "", "\x48\x31\xff\xf4", false},
+		{"no hlt", "", "\x48\x31\xff\xe8\x00\x00\x00\x00\x0f\x0b", false},
+		{"returns", "", "\xe8\x00\x00\x00\x00\xc3\xf4", false},
+		{"far", "", "\x90\x90\x90\x90\x90\x90\x90\xe8\x00\x00\x00\x00\xf4", false},
+		{"no code", "", "\x06", false},
+	} {
+		p, regs := amd64Stack()
+		p.poke(stackAt+40, base)
+		p.code(base-uint64(len(test.before)), test.before+test.code)
+		frames, stop := p.unwinder().Unwind(nil, regs)
+		if len(frames) != 3 || (frames[2].Trust == Full) != (test.before != "") || stop.Complete() != test.complete {
+			t.Errorf("%s: got %d frames, %v (%v)", test.name, len(frames), stop.Reason, stop.Detail)
+		}
+	}
+}

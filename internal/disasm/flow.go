@@ -17,6 +17,7 @@ const (
 	Branch              // at the next instruction or at Target
 	Jump                // at Target
 	Return              // in the caller
+	Halt                // nowhere: HLT, which stands behind calls that do not return
 )
 
 // Flow is what an instruction does to the frame of its function.
@@ -77,7 +78,9 @@ func (f *Flow) amd64(a *arch.Arch, code []byte, pc uint64) {
 			f.Next = Nowhere
 		}
 	case x86asm.CMP, x86asm.TEST:
-	case x86asm.HLT, x86asm.UD0, x86asm.UD1, x86asm.UD2, x86asm.INT, x86asm.INTO, x86asm.IRET, x86asm.IRETD, x86asm.IRETQ,
+	case x86asm.HLT:
+		f.Next = Halt
+	case x86asm.UD0, x86asm.UD1, x86asm.UD2, x86asm.INT, x86asm.INTO, x86asm.IRET, x86asm.IRETD, x86asm.IRETQ,
 		x86asm.LCALL, x86asm.LJMP, x86asm.LRET, x86asm.SYSEXIT, x86asm.SYSRET, x86asm.ENTER:
 		f.Next = Nowhere
 	case x86asm.PUSH:
