@@ -37,7 +37,9 @@ const (
 )
 
 // Client fetches files, as [FromEnvironment] returned it. It is safe for
-// concurrent use.
+// concurrent use. Its methods return the names of files in the cache, which the
+// caller may read and must not change; or [ErrNotFound], what ended ctx, or what
+// was wrong with an answer.
 type Client struct {
 	// Progress, if not nil, is told how many bytes of how many (0 if unknown)
 	// of a file were fetched.

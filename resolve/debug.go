@@ -78,7 +78,7 @@ func debugLink(f *elfx.File) (name string, crc uint32) {
 }
 
 // HasCRC reports whether the contents of a file have the CRC of a
-// .gnu_debuglink.
+// .gnu_debuglink. It is false for a file that cannot be read.
 func HasCRC(name string, crc uint32) bool {
 	f, err := elfx.OpenRegular(name)
 	if err != nil {
