@@ -34,6 +34,8 @@ func (t *Target) Meaning(s *core.Signal) string {
 		return "the processor refused the instruction: most often it used an address that is not canonical, one that no pointer has"
 	case s.CodeName == "FPE_INTDIV":
 		return "an integer was divided by zero, or the quotient did not fit"
+	case s.Name == "SIGTRAP" && s.CodeName == "SI_KERNEL":
+		return "a breakpoint instruction, by which programs also abort"
 	case s.Name == "SIGILL":
 		return "the instruction is not one of this processor"
 	}

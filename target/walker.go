@@ -67,7 +67,7 @@ func (w *Walker) Walk(th *core.Thread) *Stack {
 		s.Stop = unwind.Stop{Reason: unwind.NoUnwindInfo, Detail: th.Err}
 		return s
 	}
-	w.unwinder.PACMask = th.PACMask
+	w.unwinder.PACMask, w.unwinder.Trapped = th.PACMask, trapped(w.target.img, w.target.mem, th)
 	var fault error
 	if s.Frames, s.Stop, fault = w.walk(th, w.unwinder.MaxFrames); fault != nil {
 		s.Frames = w.walkBefore(th)

@@ -46,7 +46,7 @@ func (u *Unwinder) checkCFA(cfa, sp uint64, m Method, f *Frame) bool {
 	switch {
 	case cfa%8 != 0:
 		u.miss(miss{method: m, kind: missAlign, addr: cfa})
-	case sp < low, sp == low && !f.Exact:
+	case sp < low, sp == low && !f.Exact && f.Method != Registers:
 		u.miss(miss{method: m, kind: missGrowth, addr: cfa, low: low + cfa - sp})
 	case m == FramePointer && sp-low > maxGuessedFrame:
 		u.miss(miss{method: m, kind: missFar, addr: cfa, low: low + cfa - sp})

@@ -26,7 +26,8 @@ type Frame struct {
 	Evidence Evidence
 	Trust    Trust
 	// Exact is set where PC is the instruction that was, or is to be,
-	// executed, and unset where PC is a return address.
+	// executed, and unset where PC is a return address or behind an
+	// instruction that trapped.
 	Exact bool
 	// Signal is set on the trampoline to which a signal handler returns.
 	Signal bool

@@ -30,6 +30,9 @@ type Unwinder struct {
 	// PACMask are the bits of a return address that a pointer authentication
 	// code may occupy; 0 for the architecture's default.
 	PACMask uint64
+	// Trapped says of the registers that their pc is behind the instruction that
+	// was being executed, and trapped.
+	Trapped bool
 	// MaxFrames bounds the frames of one stack; 0 for [DefaultMaxFrames].
 	MaxFrames int
 	// MaxTime bounds the time of one walk; 0 for no bound.
@@ -80,6 +83,7 @@ func (u *Unwinder) Unwind(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 	first := len(dst)
 	dst = append(dst, Frame{PC: pc, Regs: *regs, Exact: true, Trust: Full})
 	u.arrive(&dst[first])
+	dst[first].Exact = !u.Trapped
 	for descents := 0; ; {
 		n := len(dst)
 		if n-first >= u.maxFrames() {

@@ -1,0 +1,36 @@
+package target
+
+import (
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+const (
+	// maxTrap bounds the instructions that trap with pc behind them, in bytes:
+	// those of s390x.
+	maxTrap = 6
+
+	int3 = 0xcc // [Intel SDM 2A, INT3]
+)
+
+// trapped reports whether the pc of th is behind the instruction that it was
+// executing. Some leave it there when they trap: int3 on amd64, those that raise
+// SIGILL and SIGFPE on s390x. They may be the last of a function, and what follows
+// is another.
+func trapped(img *core.Image, mem memreader.Reader, th *core.Thread) bool {
+	pc, ok := th.Regs.Get(img.Arch.PC)
+	s := img.Signal
+	if !ok || s == nil || s.Thread != th.ID {
+		return false
+	}
+	switch s.Name {
+	case "SIGILL", "SIGFPE":
+		return s.HasAddress && s.Address-(pc-maxTrap) < maxTrap
+	case "SIGTRAP":
+		words := memreader.Words{R: mem}
+		code, err := words.Bytes(pc-1, 1)
+		return img.Arch == arch.AMD64 && s.CodeName == "SI_KERNEL" && err == nil && code[0] == int3
+	}
+	return false
+}
