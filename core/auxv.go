@@ -17,6 +17,7 @@ type Aux struct{ Type, Value uint64 }
 const (
 	ATPhdr        = 3  // AT_PHDR: address of the program headers
 	ATPhnum       = 5  // AT_PHNUM: their number
+	ATBase        = 7  // AT_BASE: address of the dynamic linker, 0 if there is none
 	ATEntry       = 9  // AT_ENTRY: entry point of the program
 	ATRandom      = 25 // AT_RANDOM: address of 16 random bytes
 	ATExecfn      = 31 // AT_EXECFN: address of the file name given to execve

@@ -2,6 +2,7 @@ package target
 
 import (
 	"github.com/sfcore/sfcore/cfi"
+	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/symbol"
@@ -11,7 +12,7 @@ import (
 // findTables opens the unwind tables of the module's image, by section or,
 // where there are no section headers, by program header.
 func (m *Module) findTables() {
-	if m.Main {
+	if m.Main || m.linker() {
 		m.unwind.Entry = m.image.Entry + m.Bias
 	}
 	if data, addr := m.table(".sframe", elfx.ProgGNUSFrame); len(data) > 0 {
@@ -37,6 +38,13 @@ func (m *Module) findTables() {
 		m.problem("%s: %w", m.Path, err)
 	}
 	m.unwind.Go = table
+}
+
+// linker reports whether the module is the dynamic linker, in which the process
+// begins, and which initialises libraries from there.
+func (m *Module) linker() bool {
+	base, ok := m.target.img.Auxv.Get(core.ATBase)
+	return ok && base != 0 && base == m.Lo
 }
 
 // table returns the contents of a section, or of the segment of a type that

@@ -14,8 +14,8 @@ const (
 	// merely looks like a frame pointer is more likely.
 	maxGuessedFrame = 1 << 20
 
-	// entrySize is how far from the program's entry point a pc still belongs
-	// to its first function, which has no caller. The start code of every
+	// entrySize is how far from the entry point of the program or the dynamic
+	// linker a pc still belongs to the first function, which has no caller. The start code of every
 	// libc fits, and nothing else is linked before it.
 	entrySize = 64
 

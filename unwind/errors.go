@@ -13,7 +13,7 @@ var (
 	errBeyondStart  = errors.New("the word in place of a return address is none, and this SFrame version does not mark the outermost frame")
 	errNeverReturns = errors.New("the function made a call without saving its return address, so it has no caller")
 	errDeadEnd      = errors.New("the code here ends the process or thread, and was put there for the last function to return to")
-	errEntry        = errors.New("this is the program's entry point")
+	errEntry        = errors.New("this is where the program or its dynamic linker begins")
 	errFrameChain   = errors.New("the frame pointer is 0, which ends the chain")
 	errSignalLoop   = errors.New("the signal frames form a loop")
 )

@@ -16,7 +16,8 @@ type Module struct {
 	CFI []*cfi.Section
 	// Go is the table of functions of a Go program, with run-time addresses.
 	Go *pclntab.Table
-	// Entry is the address of the program's first instruction, or 0.
+	// Entry is the address of the first instruction of the program or the
+	// dynamic linker, 0 in other modules.
 	Entry uint64
 	// Slots are where nothing but the dynamic linker keeps addresses of
 	// functions: the global offset tables.
