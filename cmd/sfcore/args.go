@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/memreader"
@@ -29,9 +30,27 @@ func files(least, most int) cobra.PositionalArgs {
 
 // group makes a command that has only commands below it refuse others.
 func group(cmd *cobra.Command) {
-	cmd.Args = cobra.NoArgs
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return unknownCommand(cmd, args[0])
+	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.DisableFlagsInUseLine = true
+}
+
+// unknownCommand is the error for what is no command, with what may have been
+// meant.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	hint := ""
+	if _, err := os.Stat(name); err == nil {
+		hint = ", but a file; the stacks of a core: sfcore bt " + name
+	} else if similar := cmd.SuggestionsFor(name); len(similar) > 0 {
+		hint = "; did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	return fmt.Errorf("%q is not a command of %s%s", name, cmd.CommandPath(), hint)
 }
 
 // checkDirs checks that the directories that a flag names are there; "" is a

@@ -77,6 +77,7 @@ said), 2 if nothing could be done.`,
 	}
 	root.AddCommand(newBtCommand(), newInfoCommand(), newGoroutinesCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand())
 	root.InitDefaultCompletionCmd()
+	group(root)
 	for _, cmd := range root.Commands() {
 		if !cmd.Runnable() {
 			group(cmd)
