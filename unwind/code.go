@@ -35,11 +35,9 @@ const (
 )
 
 // CodeStepper follows the instructions of a function that no table describes.
-// It knows amd64 only, and modules only: code made at run time has conventions
-// of its own, mostly with frame pointers. Where a direct call before an address
-// on the stack may have been to this function, it goes from there to pc, and
-// that address has to be next to the CFA. Otherwise it goes from pc to where
-// the function returns.
+// It knows amd64 only. Where a direct call before an address on the stack may
+// have been to this function, it goes from there to pc, and that address has to
+// be next to the CFA. Otherwise it goes from pc to where the function returns.
 type CodeStepper struct {
 	now, later []onPath
 	seen       map[uint64]bool
@@ -68,7 +66,7 @@ func (s *CodeStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
 	a := c.Arch
 	pc, ok1 := c.Regs.Get(a.PC)
 	sp, ok2 := c.Regs.Get(a.SP)
-	if !ok1 || !ok2 || a.LR != arch.NoReg || c.Module == nil || atEntry(c.Module, c.PC) {
+	if !ok1 || !ok2 || a.LR != arch.NoReg || atEntry(c.Module, c.PC) {
 		return false, nil
 	}
 	for at := sp &^ 7; at-sp&^7 < maxScan; at += 8 {
