@@ -106,8 +106,8 @@ func (u *Unwinder) checkRA(at *site, m Method, f *Frame) raVerdict {
 // Java does when it interprets a call.
 func (s *site) generated() bool { return s.evidence&Executable != 0 && s.module == nil }
 
-// chained reports whether the frame pointer that a convention's row has for the
-// caller of f leads to one more frame.
+// chained reports whether the frame pointer that a row has for the caller of f
+// leads, by the convention, to one more frame.
 func (u *Unwinder) chained(row *arch.Row, f *Frame, cfa uint64) bool {
 	missed := u.missed
 	defer func() { u.missed = missed }()
@@ -117,11 +117,12 @@ func (u *Unwinder) chained(row *arch.Row, f *Frame, cfa uint64) bool {
 	}
 	var regs arch.Regs
 	regs.Set(u.Arch.FP, fp)
-	next, ok := u.eval(row.CFA, &regs, 0, FramePointer)
+	by := &u.Arch.FramePointer
+	next, ok := u.eval(by.CFA, &regs, 0, FramePointer)
 	if !ok {
 		return false
 	}
-	ra, ok := u.eval(row.RA, &regs, next, FramePointer)
+	ra, ok := u.eval(by.RA, &regs, next, FramePointer)
 	if !ok {
 		return false
 	}

@@ -117,6 +117,34 @@ func TestCode(t *testing.T) {
 	}
 }
 
+// Generated code may have been jumped to from where no call is, by code that
+// keeps a frame pointer.
+func TestCodeGenerated(t *testing.T) {
+	const pc, noCall = codeAt + 0x10, codeAt + 0x80
+	for _, chain := range []bool{true, false} {
+		p := newCodeProcess()
+		p.module = nil
+		p.steps = append(p.steps, FramePointerStepper{})
+		p.code(pc, "\x59\xc3") // pop %rcx; ret
+		ra := p.call(codeAt + 0x100)
+		p.poke(stackAt, 3, noCall)
+		p.poke(stackAt+0x40, 0, ra)
+		regs := p.regs(map[arch.Reg]uint64{p.arch.PC: pc, 7: stackAt, 6: stackAt + 0x40})
+		want := 3
+		if !chain {
+			p.poke(stackAt+0x48, dataAt)
+			want = 1
+		}
+		frames, stop := p.unwinder().Unwind(nil, regs)
+		if len(frames) != want || stop.Complete() != chain {
+			t.Fatalf("chain %v: got %d frames, %v (%v), want %d", chain, len(frames), stop.Reason, stop.Detail, want)
+		}
+		if chain && (frames[1].PC != noCall || frames[1].Method != Code || frames[1].Trust != Guess) {
+			t.Errorf("got %#x by %v, %v, want %#x, a guess by code", frames[1].PC, frames[1].Method, frames[1].Trust, uint64(noCall))
+		}
+	}
+}
+
 // A function that does not return is left by the code before pc, if a direct
 // call led there. pc is exact, in front of ud2.
 func TestCodeFromStart(t *testing.T) {

@@ -266,7 +266,7 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 	switch u.checkRA(at, m, f) {
 	case raGood:
 	case raBad:
-		if m == FramePointer && at.generated() && u.chained(row, f, cfa) {
+		if m.convention() && at.generated() && u.chained(row, f, cfa) {
 			break
 		}
 		u.miss(miss{method: m, kind: missRA, addr: ra})
