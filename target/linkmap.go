@@ -1,7 +1,10 @@
 package target
 
 import (
+	"strings"
+
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/memreader"
 )
 
@@ -23,7 +26,11 @@ func (t *Target) linkedModules() []*Module {
 	if !ok {
 		return modules
 	}
+	base, _ := t.img.Auxv.Get(core.ATBase)
 	for l := range core.LinkMap(words, rdebug) {
+		if base != 0 && l.Bias == base {
+			l.Name = interpreter(main.image) // where the list has it from
+		}
 		if l.Name == "" || l.Name[0] != '/' {
 			continue // the program, or the vDSO
 		}
@@ -32,6 +39,17 @@ func (t *Target) linkedModules() []*Module {
 		modules = append(modules, m)
 	}
 	return modules
+}
+
+// interpreter returns the path of the dynamic linker that a program names, "" if
+// it names none.
+func interpreter(f *elfx.File) string {
+	p := f.Prog(elfx.ProgInterp)
+	if p == nil {
+		return ""
+	}
+	path, _, _ := strings.Cut(string(f.SegmentData(p)), "\x00")
+	return path
 }
 
 // mainByPHDR makes a module of the program from the auxiliary vector: its

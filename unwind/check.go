@@ -16,8 +16,8 @@ const (
 
 	// entrySize is how far from the entry point of the program or the dynamic
 	// linker a pc still belongs to the first function, which has no caller. The start code of every
-	// libc fits, and nothing else is linked before it.
-	entrySize = 64
+	// libc fits, up to its last call, and nothing else is linked before it.
+	entrySize = 80
 
 	// minMapped is the least address that a process may have mapped, by the
 	// default of vm.mmap_min_addr. Above the outermost frame lie argc and such.
