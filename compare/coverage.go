@@ -16,7 +16,7 @@ type Range struct{ Lo, Hi uint64 }
 type Ranges []Range
 
 // SFrameRanges returns the pcs for which an .sframe section has a usable row,
-// and what of it is damaged.
+// and what of it is damaged, in at most 100 errors.
 func SFrameRanges(a *arch.Arch, s *sframe.Section) (Ranges, []error) {
 	c := &comparison{Module: Module{Arch: a}, Result: &Result{}}
 	var rs Ranges
@@ -27,7 +27,8 @@ func SFrameRanges(a *arch.Arch, s *sframe.Section) (Ranges, []error) {
 	return rs, c.Problems
 }
 
-// CFIRanges is the same for call frame information of any number of sections.
+// CFIRanges returns the pcs for which call frame information, of any number of
+// sections, has a usable row, and what of it is damaged, in at most 100 errors.
 func CFIRanges(a *arch.Arch, sections []*cfi.Section) (Ranges, []error) {
 	c := &comparison{Module: Module{Arch: a, Progress: func(int, int) {}}, Result: &Result{}}
 	var all Ranges

@@ -22,7 +22,7 @@ type CallParameter struct {
 const maxParams = 256
 
 // CallSite returns what is known of the call that returns to a link-time address;
-// nil if nothing is.
+// nil if nothing is. The error is as Lookup's.
 func (d *Data) CallSite(ret uint64) (*CallSite, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,11 +1,17 @@
-// Package debuginfo reads DWARF, versions 2 to 5: the source line of an address
-// and the functions that were inlined there.
+// Package debuginfo reads DWARF, versions 2 to 5: for an address, the source
+// line, the functions that were inlined there, and the variables that are in
+// scope, with their types and the expressions that locate them. It evaluates no
+// expressions: package variable does.
 //
 // It decodes in place and only what an address needs: the header of its unit,
 // that unit's functions, the entries within the one function, and the line
 // number program. A file of a gigabyte costs no more memory than the units
 // that were asked about. debug/dwarf instead decodes all abbreviations when it
 // opens a file, and knows neither supplementary files nor split units.
+//
+// All addresses are link-time ones: run-time addresses minus the module's bias.
+// Users outside of this module have images from package target, whose Module
+// returns one.
 package debuginfo
 
 import (
@@ -39,7 +45,8 @@ type Location struct {
 
 // Options find the files that debug information refers to. Functions may be
 // nil, and return nil if they find nothing; what they return must stay valid
-// as long as the Data.
+// as long as the Data. They are called one at a time, from within methods of
+// the Data, which they must not use.
 type Options struct {
 	// Supplement returns the supplementary file (made by dwz) with a name and
 	// build-id, as written in .gnu_debugaltlink.

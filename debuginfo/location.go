@@ -1,7 +1,8 @@
 package debuginfo
 
 // Expr is a DWARF expression, with the unit that its operations refer to. It is
-// safe for concurrent use.
+// safe for concurrent use. The zero Expr is none: of that only Known can be
+// called.
 type Expr struct {
 	// Code are its operations, in a section.
 	Code []byte

@@ -38,7 +38,8 @@ type Variable struct {
 
 // Constant is the value of an object that is the same everywhere.
 type Constant struct {
-	// Data are its bytes as in memory; nil if it is the integer Int.
+	// Data are its bytes as in memory; nil if it is the integer Int, of which
+	// as many low bits count as the type has.
 	Data []byte
 	Int  uint64
 }

@@ -47,7 +47,8 @@ const (
 	ASCII        = 0x12
 )
 
-// Type is a type. What it is made of is read when it is asked for. It is safe
+// Type is a type. What it is made of is read when it is asked for; what of that is
+// damaged is left out, and the next error of a method of [Data] tells. It is safe
 // for concurrent use.
 type Type struct {
 	Kind Kind

@@ -14,7 +14,8 @@ type Context struct {
 	Regs *arch.Regs
 	// Mem is memory; nil for none.
 	Mem *memreader.Words
-	// Bias is what is added to the operand of DW_OP_addr.
+	// Bias is what is added to the operand of DW_OP_addr, and to the address that
+	// DW_OP_addrx finds.
 	Bias uint64
 	// Debug is what expressions of debug information refer to. It is nil in
 	// call frame information, which allows fewer operations [DWARF 5, 6.4.2].
@@ -27,13 +28,14 @@ type Debug struct {
 	// CFA returns the canonical frame address of the frame, FrameBase its
 	// DW_AT_frame_base.
 	CFA, FrameBase func() (uint64, error)
-	// Wide returns the bytes of a register that has no slot in arch.Regs, in
-	// the order of memory; nil if they are unknown.
+	// Wide returns the bytes of a register, by its DWARF number, that has no slot
+	// in arch.Regs, in the order of memory; nil if they are unknown.
 	Wide func(reg uint64) []byte
 	// Entry returns the value that an expression, which is a part of the one
 	// being evaluated, had when the function was entered.
 	Entry func(code []byte) (uint64, error)
-	// Address returns the element of .debug_addr with an index.
+	// Address returns the element of .debug_addr with an index: a link-time
+	// address, or a constant.
 	Address func(index uint64) (uint64, bool)
 	// Type returns the base type at an offset in the unit.
 	Type func(off uint64) (Type, bool)

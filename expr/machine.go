@@ -24,9 +24,10 @@ type value struct {
 	unknown bool
 }
 
-// Value computes an expression with values that are on the stack at first. The
-// error is an [*Error] if the expression is damaged, and a [*RegisterError] or
-// that of a function or of memory if it needs what is not known.
+// Value evaluates an expression with the initial values on the stack, the last one
+// on top, and returns what is on top in the end. The error is an [*Error] if the
+// expression is damaged, and a [*RegisterError] or that of memory or of a function
+// of Debug if it needs what is not known.
 func (m *Machine) Value(c *Context, code []byte, initial ...uint64) (uint64, error) {
 	r := run{m: m, c: c, code: code}
 	m.depth = 0

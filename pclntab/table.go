@@ -36,8 +36,9 @@ const (
 	magic120 = 0xfffffff1
 )
 
-// Parse decodes the header. What the offsets in it point to is checked when it
-// is read. Errors are of type *elfx.FormatError.
+// Parse decodes the header of data, the contents of .gopclntab. What the offsets
+// in it point to is checked when it is read. Errors are of type *elfx.FormatError,
+// with offsets from the start of data.
 func Parse(data []byte, order binary.ByteOrder) (*Table, error) {
 	bad := func(off uint64, field, format string, args ...any) error {
 		return &elfx.FormatError{Off: off, Field: field, Msg: fmt.Sprintf(format, args...)}
@@ -90,7 +91,8 @@ func (t *Table) At(base uint64) *Table {
 // Len returns the number of functions.
 func (t *Table) Len() int { return int(t.nfunc) } // at most a part of the table's length
 
-// Entry returns the address of function i, or the end of the last one.
+// Entry returns the address of function i, at least 0 and less than Len, or with
+// i = Len the end of the last one.
 func (t *Table) Entry(i int) uint64 { return t.base + t.word(2*uint64(i)) }
 
 func (t *Table) width() uint64 {

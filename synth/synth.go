@@ -39,19 +39,22 @@ var Causes = []Cause{Expression, Elsewhere, Signal, OtherSP, UndefinedFP, Outerm
 
 // Report says what became of the functions of a module.
 type Report struct {
-	FDEs      int // all
+	FDEs      int // all that cover code
 	Written   int // of the FDEs
 	Functions int // in .sframe; a PLT is two
 	Rows      int
-	LeftOut   map[Cause]int
-	Problems  []error // damage in the call frame information; at most 100
+	LeftOut   map[Cause]int // of the FDEs
+	Problems  []error       // damage in the call frame information; at most 100
 }
 
 // maxProblems bounds Report.Problems: nobody reads more.
 const maxProblems = 100
 
 // Section makes a section of a version, V2 or V3, that will be at address addr,
-// for the functions in call frame information.
+// for the functions in call frame information, whose addresses must be of the same
+// kind: link-time ones for a file. What is damaged is left out, as the Report
+// tells. There is an error if SFrame has no ABI for the architecture, or no way to
+// write what is left.
 func Section(a *arch.Arch, s *cfi.Section, version sframe.Version, addr uint64) ([]byte, *Report, error) {
 	abi, fixedRA, err := abiOf(a)
 	if err != nil {

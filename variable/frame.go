@@ -17,7 +17,8 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// Frame is a frame whose variables are wanted.
+// Frame is a frame whose variables are wanted. Addresses are run-time ones. It is
+// not safe for concurrent use, nor are its Scopes and Objects, which refer to it.
 type Frame struct {
 	Arch *arch.Arch
 	Mem  memreader.Reader
@@ -25,13 +26,13 @@ type Frame struct {
 	// added to its link-time addresses.
 	Data *debuginfo.Data
 	Bias uint64
-	// PC is the run-time lookup pc; see unwind.Frame.LookupPC.
+	// PC is the lookup pc; see unwind.Frame.LookupPC.
 	PC   uint64
 	Regs *arch.Regs
 	// CFA is the canonical frame address, 0 if unknown.
 	CFA uint64
-	// Wide returns the bytes of registers that have no slot in Regs, in the order
-	// of memory; nil if they are unknown.
+	// Wide returns the bytes of a register, by its DWARF number, that has no slot in
+	// Regs, in the order of memory; nil if they are unknown.
 	Wide func(reg uint64) []byte
 	// Return is the address at which the caller goes on, and Caller the frame
 	// that is there; nil where the frame was not called.
@@ -42,7 +43,8 @@ type Frame struct {
 }
 
 // ErrOptimizedOut is why a variable has no value: it does not exist at this place
-// in the code, by the debug information.
+// in the code, by the debug information. Errors of [Object] match it, with
+// errors.Is, as they do [ErrNotRecovered].
 var ErrOptimizedOut = errors.New("optimised out")
 
 // ErrNotRecovered is why a value is not known: it is, or depends on, a register

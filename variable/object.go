@@ -77,6 +77,9 @@ func (o *Object) Shape() Shape {
 // IsReference reports whether the object is a reference of C++, which stands for
 // what it refers to.
 func (o *Object) IsReference() bool {
+	if o.Type == nil {
+		return false
+	}
 	k := o.Type.Strip().Kind
 	return k == debuginfo.Reference || k == debuginfo.RvalueReference
 }
@@ -97,7 +100,8 @@ func (o *Object) Len() (uint64, error) {
 	}
 }
 
-// Parts returns up to count parts of the object, from the one with an index on.
+// Parts returns up to count parts of the object, from the one with an index on,
+// which is 0 for the first. The error says why there are not as many.
 func (o *Object) Parts(from, count uint64) ([]Object, error) {
 	switch o.Shape() {
 	case Members:

@@ -19,7 +19,9 @@ var errNotSupported = errors.New("a value of this type is not supported")
 
 // Text returns the value as it is shown: a number, the name of an enumerator, an
 // address, with the string or the function that is there, or the string in an
-// array of characters. It is "" for other objects that have parts.
+// array of characters. It is "" for other objects that have parts. Strings are
+// quoted, and cut after 200 bytes. The error is why there is no value: what is not
+// known, or not supported.
 func (o *Object) Text() (string, error) {
 	if o.err != nil {
 		return "", o.err

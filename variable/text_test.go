@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/debuginfo"
 )
 
 func TestReal(t *testing.T) {
@@ -63,5 +64,20 @@ func TestExtend(t *testing.T) {
 		if got := extend(tt.v, tt.bits); got != tt.want {
 			t.Errorf("%#x, %d bits: got %d, want %d", tt.v, tt.bits, got, tt.want)
 		}
+	}
+}
+
+// A variable whose type is missing has a reason in place of its value.
+func TestNoType(t *testing.T) {
+	s := Scope{frame: &Frame{Arch: arch.AMD64}}
+	o := s.Object(&debuginfo.Variable{Name: "v"})
+	if text, err := o.Text(); text != "" || err != errNoType {
+		t.Errorf("Text returns %q, %v, want no text and %v", text, err, errNoType)
+	}
+	if n, err := o.Len(); n != 0 || err != nil || o.Shape() != Scalar || o.IsReference() {
+		t.Errorf("%d parts (%v) of shape %d, reference: %v; want a scalar", n, err, o.Shape(), o.IsReference())
+	}
+	if _, ok := o.Address(); ok {
+		t.Error("it has an address")
 	}
 }
