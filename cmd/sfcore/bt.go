@@ -44,6 +44,8 @@ Each line has the frame's number, its pc, how it was found, and its name:
   frame-pointer  the frame-pointer convention
   code           the instructions of a function that no table describes
   signal, entry  the context saved for a signal; a call to a bad address
+  pclntab        Go's table of functions
+  goroutine      what Go's runtime keeps of the stack that was left for this one
 
 A ~ marks frames found by a convention whose every check passed, or behind a call
 to another function; a ? marks those that may not exist. Neither goes away above.

@@ -1107,7 +1107,8 @@ type Frame struct {
 	Method string `protobuf:"bytes,5,opt,name=method,proto3" json:"method,omitempty"`
 	// full, checked or guess; never rises towards the outer frames.
 	Trust string `protobuf:"bytes,6,opt,name=trust,proto3" json:"trust,omitempty"`
-	// Whether pc is the instruction being executed, and not a return address.
+	// Whether pc is the instruction being executed, and not a return address or
+	// behind an instruction that trapped.
 	Exact bool `protobuf:"varint,7,opt,name=exact,proto3" json:"exact,omitempty"`
 	// The build-id of the module, or its path if it has none.
 	Module string `protobuf:"bytes,8,opt,name=module,proto3" json:"module,omitempty"`
