@@ -24,8 +24,8 @@ var (
 
 // Attach makes an image of process pid as it is at one moment. Everything that
 // can be known before is prepared first; then all threads are stopped, their
-// registers and the used parts of their stacks are copied, and they are let go.
-// The image holds no more of the process's memory than that, what opts.Memory
+// registers and the used parts of their stacks and of the one that the process
+// began on are copied, and they are let go. The image holds no more of the process's memory than that, what opts.Memory
 // asks for, the first pages of mapped ELF files, the vDSO, and, read when needed
 // and then as it is by that time, code that is in no file.
 //

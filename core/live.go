@@ -11,8 +11,9 @@ import (
 // AttachOptions are the choices of [Attach]. The zero AttachOptions are the
 // defaults.
 type AttachOptions struct {
-	// StackBudget bounds what is copied of each stack, in bytes; 0 stands for
-	// [DefaultStackBudget].
+	// StackBudget bounds what is copied of each stack from SP on, in bytes; 0
+	// stands for [DefaultStackBudget]. Of larger stacks a 64th of that is copied
+	// at the far end besides, where the first frames are.
 	StackBudget uint64
 	// Memory is how much is copied besides stacks, in bytes, of the memory that
 	// the process can write to and shares with no other; 0 for none of it. It
@@ -20,7 +21,9 @@ type AttachOptions struct {
 	Memory uint64
 	// Follow, if not nil, is called while the process stands still, and says what
 	// memory to copy besides, by Addr and Size: of stacks that threads have left
-	// for others. It is given the registers of the threads, and reads the process.
+	// for others. No more than StackBudget is copied of each. It is given the
+	// registers of the threads, and reads the process, in a goroutine of its own
+	// that is not waited for longer than MaxStop.
 	Follow func(a *arch.Arch, threads []arch.Regs, mem memreader.Reader) []memreader.Segment
 	// MaxStop bounds the time for which the process is held, whatever could be
 	// copied by then; 0 stands for [DefaultMaxStop].

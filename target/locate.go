@@ -7,7 +7,8 @@ import (
 )
 
 // Locate appends the names of the code at pc, a lookup pc, to dst: the
-// innermost first, none if nothing is known.
+// innermost first, none if nothing is known. Defects of tables that this shows are
+// in [Target.Problems].
 func (t *Target) Locate(pc uint64, dst []symbol.Location) []symbol.Location {
 	m := t.moduleAt(pc)
 	if m == nil {

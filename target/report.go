@@ -16,8 +16,8 @@ import (
 const Schema = "sfcore.report/1"
 
 // Report is everything that sfcore has to say about a process. It is the JSON
-// document of the command line and the reply of the plugin. Fields that are
-// unknown are left out.
+// document of the command line and the reply of the plugin, of which
+// docs/report.md describes every field. Fields that are unknown are left out.
 type Report struct {
 	Schema   string         `json:"schema"`
 	Source   Source         `json:"source"`
@@ -130,23 +130,23 @@ type ThreadReport struct {
 // FrameReport is a frame. Inlined ones precede the physical frame they belong
 // to and repeat its addresses.
 type FrameReport struct {
-	Index  int     `json:"index"`
+	Index  int     `json:"index"` // from 0; inlined frames count
 	PC     Addr    `json:"pc"`
 	SP     OptAddr `json:"sp,omitzero"`
 	CFA    OptAddr `json:"cfa,omitzero"`
 	Method string  `json:"method"`
 	Trust  string  `json:"trust"`
 	// Exact is set where PC is the instruction being executed, unset where it
-	// is a return address.
+	// is a return address or behind an instruction that trapped.
 	Exact          bool    `json:"exact,omitempty"`
-	Module         string  `json:"module,omitempty"` // build-id, or path where there is none
-	ModuleOffset   OptAddr `json:"moduleOffset,omitzero"`
-	Function       string  `json:"function,omitempty"` // demangled
+	Module         string  `json:"module,omitempty"`      // build-id, or path where there is none
+	ModuleOffset   OptAddr `json:"moduleOffset,omitzero"` // PC as a link-time address
+	Function       string  `json:"function,omitempty"`    // demangled
 	LinkageName    string  `json:"linkageName,omitempty"`
 	FunctionOffset OptAddr `json:"functionOffset,omitzero"`
 	File           string  `json:"file,omitempty"`
-	Line           int     `json:"line,omitempty"`
-	Column         int     `json:"column,omitempty"`
+	Line           int     `json:"line,omitempty"`   // from 1
+	Column         int     `json:"column,omitempty"` // from 1, in bytes
 	Inlined        bool    `json:"inlined,omitempty"`
 	SignalFrame    bool    `json:"signalFrame,omitempty"`
 	// Rule is how the caller was found: the CFA, RA and FP rules.
@@ -217,7 +217,8 @@ func (t *Target) reportSignal(s *core.Signal) *Signal {
 	return r
 }
 
-// Report walks the given threads and returns the whole report.
+// Report walks the given threads and returns the whole report. Where ctx ends
+// before, it is what there is until then, with the error of ctx.
 func (t *Target) Report(ctx context.Context, threads []*core.Thread) (*Report, error) {
 	r := t.Head()
 	r.Threads = []ThreadReport{}
@@ -305,11 +306,11 @@ type ModuleReport struct {
 	Base     Addr          `json:"base"`
 	End      Addr          `json:"end"`
 	Bias     Addr          `json:"loadBias"`
-	Match    string        `json:"match"`
+	Match    string        `json:"match"` // a Match
 	SFrame   *SFrameReport `json:"sframe,omitempty"`
 	CFI      bool          `json:"cfi"`
-	Symbols  string        `json:"symbols"`
-	Lines    bool          `json:"lines"` // there is debug information
+	Symbols  string        `json:"symbols"` // a From constant of package symbol
+	Lines    bool          `json:"lines"`   // there is debug information
 	Problems []string      `json:"problems,omitempty"`
 }
 

@@ -25,9 +25,10 @@ const (
 )
 
 // SourceLines returns the lines of a source file, as debug information names
-// it, that are at most around lines from a line; none if the file is not found
-// or is shorter. It is looked for by Options.SourceMap, at its path, and if
-// files may be fetched by the build-id of the module it was compiled to.
+// it, that are at most around lines from a line, each up to 512 bytes; none if the
+// file is not found or is shorter. It is looked for by Options.SourceMap, at its
+// path, and if files may be fetched by the build-id of the module it was compiled
+// to.
 func (t *Target) SourceLines(file, buildID string, line, around int) []SourceLine {
 	f := t.openSource(file, buildID)
 	if f == nil {

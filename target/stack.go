@@ -23,7 +23,8 @@ func (s *Stack) Complete() bool {
 	return s.Thread.State == core.Zombie || s.Stop.Complete() && s.Frames[len(s.Frames)-1].Trust != unwind.Guess
 }
 
-// Stack walks the stack of thread tid.
+// Stack walks the stack of thread tid. The error is [ErrNoThread]. For several
+// threads a [Walker] is faster.
 func (t *Target) Stack(tid int) (*Stack, error) {
 	for i := range t.img.Threads {
 		if th := &t.img.Threads[i]; th.ID == tid {
@@ -54,7 +55,8 @@ const maxAhead = 64
 // Parallel calls f for threads, in as many goroutines as help, each with its
 // own Walker, and yields the results in the order of threads, each as soon as
 // it and those before it are there. What f returns must not refer to the
-// Walker's memory. It ends early when ctx does.
+// Walker's memory. It ends early when ctx does, or its user leaves the loop: calls
+// of f that have begun then go on, and may still use the target.
 func Parallel[T any](ctx context.Context, t *Target, threads []*core.Thread, f func(*Walker, *core.Thread) T) iter.Seq[T] {
 	type job struct {
 		thread *core.Thread

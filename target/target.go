@@ -40,7 +40,8 @@ type Options struct {
 	// SFrameDirs are directories with sidecars: files called <build-id>.sframe
 	// with an .sframe section for modules that have none.
 	SFrameDirs []string
-	// Steppers makes the methods of a new unwinder; nil for [DefaultSteppers].
+	// Steppers makes the methods of a new unwinder, each time new ones; nil for
+	// [DefaultSteppers]. It may be called by several goroutines at once.
 	Steppers func() []unwind.Stepper
 	// MaxFrames bounds a stack; 0 for unwind.DefaultMaxFrames.
 	MaxFrames int
@@ -64,7 +65,8 @@ type Target struct {
 // ErrNoThread is returned for a thread id that the process does not have.
 var ErrNoThread = errors.New("no such thread")
 
-// New makes a target of an image, which it then owns.
+// New makes a target of an image, which it then owns: Close closes it. Files are
+// looked for when a module is used first.
 func New(img *core.Image, opts Options) *Target {
 	t := &Target{img: img, opts: opts}
 	t.files = newResolver(img, &t.opts)
@@ -98,7 +100,8 @@ func (t *Target) problem(format string, args ...any) {
 	t.problems = append(t.problems, fmt.Errorf(format, args...))
 }
 
-// Close releases the image and all files.
+// Close releases the image and all files. No other method may be in use, or be
+// used afterwards.
 func (t *Target) Close() error {
 	for _, m := range t.modules {
 		m.close()

@@ -17,7 +17,8 @@ type TruncationReport struct {
 	Threads []int `json:"threads"`
 }
 
-// MappingReport is a range of addresses that the process had mapped.
+// MappingReport is a range of addresses that the process had mapped: End is the
+// one after the last.
 type MappingReport struct {
 	Start Addr   `json:"start"`
 	End   Addr   `json:"end"`

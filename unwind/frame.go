@@ -6,7 +6,9 @@ import (
 	"github.com/sfcore/sfcore/arch"
 )
 
-// Frame is one physical frame of a stack.
+// Frame is one physical frame of a stack. The frame below is the one that it
+// called, or that interrupted it; frame 0, the innermost, is the lowest. A Frame
+// is a value: it shares nothing with the Unwinder but the Module.
 type Frame struct {
 	// PC is the program counter, without pointer authentication bits.
 	PC uint64
@@ -32,7 +34,7 @@ type Frame struct {
 	// Signal is set on the trampoline to which a signal handler returns.
 	Signal bool
 	// Skipped says why better methods did not find this frame's caller; nil
-	// if there is nothing to say.
+	// if there is nothing to say. It wraps the errors of tables and memory.
 	Skipped error
 
 	trampoline *arch.SignalFrame
@@ -71,6 +73,7 @@ const (
 // by what a table says of it.
 func (m Method) convention() bool { return m == FramePointer || m == Code }
 
+// String returns the name in reports: "registers", "sframe", "frame-pointer", ...
 func (m Method) String() string {
 	switch m {
 	case Registers:
@@ -136,13 +139,15 @@ const (
 	// Guess is a frame that may not exist: found by a convention that the
 	// code may not follow, or at an address that no call returns to.
 	Guess Trust = iota
-	// Checked is a frame found by a convention whose every check passed.
+	// Checked is a frame found by a convention whose every check passed, or by
+	// a table where the code before PC does not confirm it.
 	Checked
 	// Full is a frame that follows from the registers and from tables, and
 	// whose every check passed.
 	Full
 )
 
+// String returns "guess", "checked" or "full".
 func (t Trust) String() string {
 	switch t {
 	case Guess:
@@ -182,6 +187,7 @@ func trust(m Method, e Evidence) Trust {
 type Stop struct {
 	Reason Reason
 	// Detail explains the reason in a sentence; nil if there is no more to say.
+	// It wraps the errors of tables and memory, such as a [*memreader.FaultError].
 	Detail error
 }
 
@@ -211,6 +217,7 @@ const (
 	NotExecutable
 )
 
+// String returns the name in reports: "outermost", "bad-cfa", ...
 func (r Reason) String() string {
 	switch r {
 	case NoUnwindInfo:

@@ -7,14 +7,15 @@ import (
 )
 
 // Module is an ELF image at its place in memory, with the unwind tables it
-// brought. The tables are immutable; a nil one is absent.
+// brought, all of which know run-time addresses. The tables are immutable; a nil
+// one is absent.
 type Module struct {
-	// Lo and Hi bound the addresses of the image.
+	// Lo and Hi bound the addresses of the image: Lo <= addr < Hi.
 	Lo, Hi uint64
 	SFrame *sframe.Section
 	// CFI are .eh_frame and .debug_frame, in the order in which to ask.
 	CFI []*cfi.Section
-	// Go is the table of functions of a Go program, with run-time addresses.
+	// Go is the table of functions of a Go program.
 	Go *pclntab.Table
 	// Entry is the address of the first instruction of the program or the
 	// dynamic linker, 0 in other modules.
@@ -26,7 +27,7 @@ type Module struct {
 
 // Place is what is known of a range of addresses.
 type Place struct {
-	// Lo and Hi bound the range, to which everything here applies.
+	// Lo and Hi bound the range, to which everything here applies: Lo <= addr < Hi.
 	Lo, Hi uint64
 	// Module contains the range; nil if no module does.
 	Module     *Module
