@@ -1,6 +1,7 @@
 // Package arch describes the architectures sfcore knows, as data: which
 // registers exist, where the kernel stores them, and the conventions by which
-// a caller's frame is found. It decodes nothing and reads no memory.
+// a caller's frame is found. It reads no files and no memory; of instructions
+// it knows calls, jumps and how entries of linkage tables look.
 //
 // All of it is immutable and independent of the host: the files are called
 // aarch64.go, not arm64.go, because Go leaves files with a GOARCH suffix out
@@ -18,9 +19,10 @@ import "fmt"
 //     numbers come from the psABI's DWARF chapter.
 //  2. PrStatus: the offsets of registers in struct elf_prstatus, from the
 //     kernel's ELF_CORE_COPY_REGS. Cores can now be opened.
-//  3. FramePointer, Entry, SignalFrames, EndsInCall and what follows it: the walk now works
-//     without tables. SFrame needs the ABI's number in package sframe too.
-//  4. Cores under testdata/cores and a line in docs/support.md.
+//  3. FramePointer, Entry, SignalFrames, EndsInCall and what follows it: the
+//     walk now works without tables. SFrame needs the ABI's number in package
+//     sframe too.
+//  4. What docs/ARCHITECTURE.md lists beyond this package.
 type Arch struct {
 	// Name is the GOARCH-like name used in reports: amd64, aarch64, s390x.
 	Name string
@@ -42,8 +44,7 @@ type Arch struct {
 	SPFromCFA int64
 
 	// PrStatus and FPRegSet say where the registers are in the descriptors of
-	// the NT_PRSTATUS and NT_FPREGSET notes. PrStatusPID is the offset of the
-	// thread id, PrStatusSignal that of the 16-bit pr_cursig.
+	// the NT_PRSTATUS and NT_FPREGSET notes.
 	PrStatus, FPRegSet []RegLoc
 	// Vector are the registers without a slot in Regs.
 	Vector VectorRegs
@@ -93,7 +94,7 @@ type VectorRegs struct {
 }
 
 // Bytes returns the register with DWARF number n from a descriptor of
-// NT_FPREGSET; nil if it is not there.
+// NT_FPREGSET, of which it is a part; nil if it is not there.
 func (v *VectorRegs) Bytes(n uint64, desc []byte) []byte {
 	off := v.Off + (n-v.First)*v.Size
 	if n < v.First || n-v.First >= v.Num || off+v.Size > uint64(len(desc)) {
@@ -108,11 +109,12 @@ type RegLoc struct {
 	Off uint16 // bytes
 }
 
-// Offsets in struct elf_prstatus that all 64-bit architectures share.
+// Offsets in struct elf_prstatus that all 64-bit architectures share, in bytes
+// [linux include/linux/elfcore.h].
 const (
-	PrStatusSignal = 12 // pr_cursig, 16 bits
-	PrStatusPID    = 32 // pr_pid, 32 bits: the thread id
-	PrStatusRegs   = 112
+	PrStatusSignal = 12  // pr_cursig, 16 bits
+	PrStatusPID    = 32  // pr_pid, 32 bits: the thread id
+	PrStatusRegs   = 112 // pr_reg, the general registers
 )
 
 // SignalFrame is one kind of signal frame.

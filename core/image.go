@@ -25,14 +25,15 @@ type Image struct {
 	// PID is the process id, 0 if unknown.
 	PID int
 	// Name is the name of the main thread, up to 15 bytes; Command the first
-	// 79 bytes of the arguments, separated by spaces; "" if unknown.
+	// bytes of the arguments, 79 in core files and up to 4096 otherwise,
+	// separated by spaces; "" if unknown.
 	Name, Command string
 	// Executable is the path of the program as the process saw it, "" if
 	// unknown. It may be relative if no mapping names the file.
 	Executable string
 	// Signal is what stopped the process, or nil.
 	Signal *Signal
-	// Threads are in the order in which the core file has them.
+	// Threads are in the order in which the core file or the kernel lists them.
 	Threads []Thread
 	// Mappings ascend and do not overlap.
 	Mappings []Mapping
@@ -44,7 +45,7 @@ type Image struct {
 	Truncated *Truncation
 	// Problems are defects that the rest of the image is usable without.
 	Problems []error
-	// Live tells how the image of a live process was taken; nil for a core file.
+	// Live tells how [Attach] took the image; nil if that is from elsewhere.
 	Live *Snapshot
 	// OnClose releases what Mem needs; nil if that is nothing.
 	OnClose func()

@@ -108,5 +108,5 @@ const (
 	Stopped         State = "stopped"         // by a signal such as SIGSTOP; T
 	Traced          State = "traced"          // held by a tracer; t
 	Zombie          State = "zombie"          // ended while other threads go on; Z
-	Ended           State = "ended"
+	Ended           State = "ended"           // gone, or about to be; X
 )

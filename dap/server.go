@@ -31,10 +31,11 @@ type Process struct {
 
 // OpenFunc opens a process: of a live one it takes a snapshot and lets it go
 // on. Progress may be called with how many bytes are done, of total or of an
-// unknown number (0). Errors are sentences to be shown to the user.
+// unknown number (0). Errors are sentences to be shown to the user. Sessions may
+// call it at the same time.
 type OpenFunc func(ctx context.Context, p Process, progress func(done, total int64)) (*target.Target, error)
 
-// Server serves debugging sessions. Set Open, then serve.
+// Server serves debugging sessions, any number at once. Set Open, then serve.
 type Server struct {
 	Open OpenFunc
 	// Idle ends a session that was not sent anything for this long; 0 for
@@ -48,7 +49,8 @@ const maxSessions = 64
 // writeTime is how long a client on a socket may take to accept a message.
 const writeTime = time.Minute
 
-// ErrIdle ends a session that was idle for too long.
+// ErrIdle is returned by [Server.Serve] for a session that was not sent anything
+// for as long as [Server.Idle].
 var ErrIdle = errors.New("the session was idle for too long")
 
 // Serve serves one session: requests are read from r, everything else is
@@ -58,8 +60,8 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) error {
 	return newSession(s, w).run(ctx, r)
 }
 
-// ServeListener serves sessions on the connections of l, until ctx ends or
-// Accept fails. It closes l.
+// ServeListener serves sessions on the connections of l, up to 64 at once, until
+// ctx ends, which is no error, or Accept fails. It closes l.
 func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 	var sessions sync.WaitGroup
 	defer sessions.Wait()

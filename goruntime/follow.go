@@ -26,9 +26,10 @@ const (
 	maxTried      = 1 << 12
 )
 
-// Follow returns where, by Addr and Size, the memory is that a [Stepper] needs for stacks of
-// threads with these registers, besides what is above their SP. It reads no
-// table: that there is Go at all is seen by g in a thread's registers.
+// Follow returns where, by Addr and Size, the memory is that a [Stepper] needs
+// for stacks of threads with these registers, besides what is above their SP, for
+// core.AttachOptions. It reads no table: that there is Go at all is seen by g in a
+// thread's registers.
 func Follow(a *arch.Arch, threads []arch.Regs, mem memreader.Reader) []memreader.Segment {
 	abi := abiOf(a)
 	if abi == nil {
