@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/disasm"
+	"github.com/sfcore/sfcore/memreader"
 )
 
 // Bounds of the checks.
@@ -24,7 +25,8 @@ const (
 	minMapped = 1 << 16
 
 	// maxDeadEnd bounds the instructions between where a function returns to and
-	// the end of its thread: it takes an argument and a call.
+	// the end of its thread: it takes an argument and a call, of a function or of
+	// the system.
 	maxDeadEnd = 8
 
 	// callSize is the most that arch.EndsInCall wants to see.
@@ -279,25 +281,29 @@ func (u *Unwinder) giveUp(f *Frame) Stop {
 			return Stop{m.reason(f), m.error(u.Arch)}
 		}
 	}
-	if !f.Exact && f.Evidence&(Executable|AfterCall|AtTrampoline|CodeUnread) == Executable && u.deadEnd(f.PC) {
+	if !f.Exact && f.Evidence&(Executable|AtTrampoline|CodeUnread) == Executable && deadEnd(u.Arch, &u.code, f.PC, f.Evidence&AfterCall != 0) {
 		return Stop{Outermost, errDeadEnd}
 	}
 	return Stop{NoUnwindInfo, noInfoError{f.LookupPC(), u.err()}}
 }
 
-// deadEnd reports whether the instructions at pc call something and then halt:
-// Boost's make_fcontext, for one, has functions return to such code, of which
-// no table tells.
-func (u *Unwinder) deadEnd(pc uint64) bool {
-	called := false
+// deadEnd reports whether the instructions at pc end the thread and then halt:
+// Boost's make_fcontext, for one, has functions return to a call of what does so,
+// and musl's clone has a system call behind that of the thread's function. No
+// table tells. Behind a call it has to be one system call: abort goes on too.
+func deadEnd(a *arch.Arch, mem *memreader.Words, pc uint64, afterCall bool) bool {
+	ended := false
 	for range maxDeadEnd {
-		f := disasm.FlowOf(u.Arch, codeAfter(&u.code, pc), pc)
+		f := disasm.FlowOf(a, codeAfter(mem, pc), pc)
+		if afterCall && (f.Next == disasm.Call || ended && f.Next != disasm.Halt) {
+			return false
+		}
 		switch f.Next {
 		case disasm.Through:
-		case disasm.Call:
-			called = true
+		case disasm.Call, disasm.System:
+			ended = true
 		case disasm.Halt:
-			return called
+			return ended
 		case disasm.Nowhere, disasm.Branch, disasm.Jump, disasm.Return:
 			return false
 		}

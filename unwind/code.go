@@ -23,8 +23,9 @@ const (
 	// that no table describes, or of one that ends in a jump there.
 	maxUndescribed = 1 << 16
 
-	// callReach is how far a direct call goes on amd64, in bytes.
-	callReach = 1 << 31
+	// maxBase bounds the stack, in bytes, of a function that the first one of a
+	// thread calls. Those of musl have 48.
+	maxBase = 256
 
 	// stackAlign is what CFAs are multiples of, in bytes [System V psABI, 3.2.2].
 	// Compilers forget that only where they know what is called.
@@ -37,7 +38,8 @@ const (
 // CodeStepper follows the instructions of a function that no table describes.
 // It knows amd64 only. Where a direct call before an address on the stack may
 // have been to this function, it goes from there to pc, and that address has to
-// be next to the CFA. Otherwise it goes from pc to where the function returns.
+// be next to the CFA. Otherwise it goes from pc to where the function returns;
+// where it does not, the thread may have begun in the function before.
 type CodeStepper struct {
 	now, later []onPath
 	seen       map[uint64]bool
@@ -74,9 +76,6 @@ func (s *CodeStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
 		if s.work++; err != nil || s.work > maxCodeWork {
 			break
 		}
-		if ra-pc+callReach >= 2*callReach {
-			continue
-		}
 		start, ok := calledBefore(c, ra, pc)
 		if !ok {
 			continue
@@ -85,7 +84,7 @@ func (s *CodeStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
 			return true, nil
 		}
 	}
-	return s.returns(c, pc, row), nil
+	return s.returns(c, pc, row) || s.atBase(c, sp, row), nil
 }
 
 // calledBefore returns where the call before ra goes to, if that is near pc.
@@ -94,7 +93,11 @@ func calledBefore(c *Cursor, ra, pc uint64) (start uint64, ok bool) {
 	if err != nil || !c.Arch.EndsInCall(code) {
 		return 0, false
 	}
-	start, ok = c.Arch.CallTarget(code, ra)
+	start, ok, slot, linked := calleeOf(c.Arch, c.Code, code, ra)
+	if linked {
+		start, err = c.Code.Uint64(slot)
+		ok = err == nil
+	}
 	return start, ok && pc-start+maxUndescribed < 2*maxUndescribed
 }
 
@@ -165,6 +168,32 @@ func (s *CodeStepper) returns(c *Cursor, pc uint64, row *arch.Row) bool {
 	}
 	start, ok := calledBefore(c, ra, pc)
 	return !ok || start <= pc || s.fromStart(c, start, pc) != nil
+}
+
+// atBase makes the row of a function that the first one of a thread called, by a
+// call that does not tell where it goes: the first return address on the stack
+// is in code that has no caller.
+func (s *CodeStepper) atBase(c *Cursor, sp uint64, row *arch.Row) bool {
+	if c.Module == nil {
+		return false
+	}
+	for at := sp &^ 7; at-sp&^7 < maxBase; at += 8 {
+		ra, err := c.Mem.Uint64(at)
+		if s.work++; err != nil || s.work > maxCodeWork {
+			return false
+		}
+		code, err := c.Code.Bytes(ra-callSize, callSize)
+		if err != nil || !c.Arch.EndsInCall(code) {
+			continue
+		}
+		place := c.Find(ra - 1)
+		if !place.Executable {
+			continue
+		}
+		*row = arch.Row{CFA: arch.RegOffset(c.Arch.SP, int64(at+8-sp)), RA: arch.AtCFA(-8)}
+		return (at+8)%stackAlign == 0 && (atEntry(place.Module, ra-1) || deadEnd(c.Arch, c.Code, ra, true))
+	}
+	return false
 }
 
 // restore adds the rules of the registers that were pushed or popped.
@@ -238,7 +267,7 @@ func (s *CodeStepper) arrive(c *Cursor, from onPath, judge func(*onPath, *disasm
 		next.at += uint64(f.Size)
 		switch f.Next {
 		case disasm.Nowhere, disasm.Halt, disasm.Return:
-		case disasm.Through:
+		case disasm.Through, disasm.System:
 			s.now = append(s.now, next)
 		case disasm.Call:
 			s.later = append(s.later, next)
@@ -319,8 +348,9 @@ func (u *Unwinder) mayCall(c *call, pc uint64) bool {
 	}
 	near, place := function{pc - maxUndescribed, 2 * maxUndescribed}, u.Find(c.target)
 	if near.contains(c.target) {
-		_, described := u.functionAt(place.Module, c.target)
-		return !described
+		if _, described := u.functionAt(place.Module, c.target); !described {
+			return true
+		}
 	}
 	return place.Executable && u.leadsTo(c.target, &near)
 }

@@ -117,6 +117,84 @@ func TestCode(t *testing.T) {
 	}
 }
 
+// The function that the first one of a thread calls by a pointer does not return
+// there: musl's start ends with a call of pthread_exit. The return address is
+// found where no other is before it, if the code there ends the thread or is the
+// program's first.
+func TestCodeAtBase(t *testing.T) {
+	const (
+		pc, caller, other = codeAt + 0x10, codeAt + 0x100, codeAt + 0x200
+		exit              = "\x89\xc7\x31\xc0\xb0\x3c\x0f\x05\xf4" // mov %eax,%edi; xor %eax,%eax; mov $60,%al; syscall; hlt
+	)
+	tests := []struct {
+		name   string
+		after  string // behind the call in the caller
+		at     uint64 // where the return address is, from SP
+		damage func(*process)
+		want   bool
+	}{
+		{name: "clone", after: exit, at: 0x18, want: true},
+		{name: "_start", after: "\xc3", at: 0x18, damage: func(p *process) { p.module.Entry = caller - 0x10 }, want: true},
+		{name: "returns", after: "\xc3", at: 0x18},
+		{name: "exit; ret", after: exit[:8] + "\xc3", at: 0x18},
+		{name: "call; hlt", after: "\xe8\x00\x00\x00\x00\xf4", at: 0x18},
+		{name: "two system calls", after: "\x0f\x05\x0f\x05\xf4", at: 0x18},
+		{name: "je", after: "\x74\x00" + exit, at: 0x18},
+		{name: "no ABI has the CFA there", after: exit, at: 0x10},
+		{name: "another return address is nearer", after: exit, at: 0x18, damage: func(p *process) { p.poke(stackAt+8, p.call(other)) }},
+		{name: "in data", after: exit, at: 0x18, want: true, damage: func(p *process) {
+			p.poke(dataAt+0x20, 0x13ff)
+			p.poke(stackAt+8, dataAt+0x22)
+		}},
+		{name: "far", after: exit, at: maxBase + 8},
+		{name: "in no module", after: exit, at: 0x18, damage: func(p *process) { p.module = nil }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newCodeProcess()
+			p.code(pc, "\x48\x89\xc7\xe8\x00\x00\x00\x00\x48\x83\xec\x10\xc3") // mov %rax,%rdi; call; the next function
+			ra := p.code(caller, "\xff\x13")                                   // call *(%rbx)
+			p.code(ra, tt.after)
+			p.poke(stackAt, 0, dataAt, 1)
+			p.poke(stackAt+tt.at, ra)
+			if tt.damage != nil {
+				tt.damage(p)
+			}
+			frames, stop := p.unwinder().Unwind(nil, p.regs(map[arch.Reg]uint64{p.arch.PC: pc, 7: stackAt}))
+			if tt.want != stop.Complete() || tt.want != (len(frames) == 2) {
+				t.Fatalf("got %d frames, %v (%v)", len(frames), stop.Reason, stop.Detail)
+			}
+			if tt.want && (frames[1].PC != ra || frames[1].Trust != Guess || frames[0].CFA != stackAt+0x20) {
+				t.Errorf("got %#x with trust %v, CFA %#x", frames[1].PC, frames[1].Trust, frames[0].CFA)
+			}
+		})
+	}
+}
+
+// A call from another module goes by a slot.
+func TestCodeSlot(t *testing.T) {
+	const start, pc, caller, entry, slot = codeAt + 0x10, codeAt + 0x19, codeAt + 0x100, codeAt + 0x200, dataAt + 0x10
+	plt := "\xff\x25" + jump(entry+1, slot)[1:] // jmp *slot(%rip)
+	for _, call := range []string{
+		callTo(caller, entry),
+		"\xff\x15" + jump(caller+1, slot)[1:], // call *slot(%rip)
+	} {
+		for _, to := range []uint64{start, codeAt + 0x800} {
+			p := newCodeProcess()
+			p.code(start, "\x50\xe8\x00\x00\x00\x00\x0f\x1f\x00\x0f\x0b") // push; call; nop; ud2: only its start tells
+			p.code(entry, plt)
+			p.poke(slot, to)
+			ra := p.code(caller, call)
+			p.rows[ra-1] = arch.Row{}
+			p.poke(stackAt, 3, ra)
+			frames, _ := p.unwinder().Unwind(nil, p.regs(map[arch.Reg]uint64{p.arch.PC: pc, 7: stackAt}))
+			if found := len(frames) == 2 && frames[1].PC == ra; found != (to == start) {
+				t.Errorf("%x to %#x: got %d frames", call, to, len(frames))
+			}
+		}
+	}
+}
+
 // Generated code may have been jumped to from where no call is, by code that
 // keeps a frame pointer.
 func TestCodeGenerated(t *testing.T) {
@@ -216,11 +294,11 @@ func TestCodeBounded(t *testing.T) {
 	u := p.unwinder()
 	u.start()
 	regs := p.regs(map[arch.Reg]uint64{p.arch.PC: codeAt, 7: stackAt})
-	if ok, err := s.Row(&Cursor{Arch: p.arch, Module: p.module, PC: codeAt, Regs: regs, Mem: &u.words, Code: &u.code}, new(arch.Row)); ok || err != nil {
+	if ok, err := s.Row(&Cursor{Arch: p.arch, Module: p.module, PC: codeAt, Regs: regs, Mem: &u.words, Code: &u.code, Find: u.Find}, new(arch.Row)); ok || err != nil {
 		t.Errorf("got %v, %v without looking", ok, err)
 	}
 	s.work = 0
-	if ok, _ := s.Row(&Cursor{Arch: p.arch, Module: p.module, PC: codeAt, Regs: regs, Mem: &u.words, Code: &u.code}, new(arch.Row)); !ok {
+	if ok, _ := s.Row(&Cursor{Arch: p.arch, Module: p.module, PC: codeAt, Regs: regs, Mem: &u.words, Code: &u.code, Find: u.Find}, new(arch.Row)); !ok {
 		t.Error("nothing was found")
 	}
 }
@@ -234,7 +312,7 @@ func TestCodeAtEnd(t *testing.T) {
 	u := p.unwinder()
 	u.start()
 	regs := p.regs(map[arch.Reg]uint64{p.arch.PC: end, 7: stackAt})
-	if ok, _ := s.Row(&Cursor{Arch: p.arch, Module: p.module, PC: end, Regs: regs, Mem: &u.words, Code: &u.code}, new(arch.Row)); !ok {
+	if ok, _ := s.Row(&Cursor{Arch: p.arch, Module: p.module, PC: end, Regs: regs, Mem: &u.words, Code: &u.code, Find: u.Find}, new(arch.Row)); !ok {
 		t.Error("nothing was found")
 	}
 }

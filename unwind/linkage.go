@@ -1,6 +1,9 @@
 package unwind
 
-import "github.com/sfcore/sfcore/arch"
+import (
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/memreader"
+)
 
 // A call of another module goes through a slot, a word that the dynamic linker
 // filled: by an entry of the procedure linkage table, or itself. What the slot
@@ -51,19 +54,25 @@ func (m *Module) hasSlot(addr uint64) bool {
 func (u *Unwinder) callAt(code []byte, ra uint64) call {
 	var c call
 	var slot uint64
-	var indirect bool
-	if c.target, c.known = u.Arch.CallTarget(code, ra); c.known {
-		if entry, err := u.code.Bytes(c.target, linkageSize); err == nil {
-			slot, indirect = u.Arch.Slot(entry, c.target)
-		}
-	} else if u.Arch.CallSlot != nil {
-		slot, indirect = u.Arch.CallSlot(code, ra)
-	}
-	if indirect {
+	if c.target, c.known, slot, c.linked = calleeOf(u.Arch, &u.code, code, ra); c.linked {
 		c.callee, c.linked = u.bound(slot)
 		c.known = c.linked
 	}
 	return c
+}
+
+// calleeOf tells where the call at the end of code goes, which returns to ra: to
+// target if it is direct, and where slot leads if it, or the entry of a linkage
+// table at target, goes through one.
+func calleeOf(a *arch.Arch, mem *memreader.Words, code []byte, ra uint64) (target uint64, direct bool, slot uint64, linked bool) {
+	if target, direct = a.CallTarget(code, ra); direct {
+		if entry, err := mem.Bytes(target, linkageSize); err == nil {
+			slot, linked = a.Slot(entry, target)
+		}
+	} else if a.CallSlot != nil {
+		slot, linked = a.CallSlot(code, ra)
+	}
+	return target, direct, slot, linked
 }
 
 // binds reports whether a function may be what calls go to whose slot is not

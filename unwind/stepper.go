@@ -33,6 +33,8 @@ type Cursor struct {
 	Code *memreader.Words
 	// Exact is as in [Frame].
 	Exact bool
+	// Find tells what is at an address; a zero Place if nothing is mapped.
+	Find func(addr uint64) Place
 	// Walk tells the stacks apart that one Unwinder walks.
 	Walk uint64
 }

@@ -191,7 +191,7 @@ func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
 	}
 	u.cursor = Cursor{
 		Arch: u.Arch, Mem: &u.words, Module: f.Module, PC: f.LookupPC(), Regs: &f.Regs, Code: &u.code,
-		Exact: f.Exact, Walk: u.walk,
+		Exact: f.Exact, Find: u.Find, Walk: u.walk,
 	}
 	tabled := false // a table had a row, whatever came of it
 	for _, s := range u.Steppers {

@@ -14,6 +14,7 @@ const (
 	Nowhere Next = iota // or nobody knows where
 	Through             // at the next instruction
 	Call                // at the next instruction, if what is called returns
+	System              // at the next instruction, if the system call returns
 	Branch              // at the next instruction or at Target
 	Jump                // at Target
 	Return              // in the caller
@@ -80,6 +81,8 @@ func (f *Flow) amd64(a *arch.Arch, code []byte, pc uint64) {
 	case x86asm.CMP, x86asm.TEST:
 	case x86asm.HLT:
 		f.Next = Halt
+	case x86asm.SYSCALL:
+		f.Next = System
 	case x86asm.UD0, x86asm.UD1, x86asm.UD2, x86asm.INT, x86asm.INTO, x86asm.IRET, x86asm.IRETD, x86asm.IRETQ,
 		x86asm.LCALL, x86asm.LJMP, x86asm.LRET, x86asm.SYSEXIT, x86asm.SYSRET, x86asm.ENTER:
 		f.Next = Nowhere

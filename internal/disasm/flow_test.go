@@ -21,6 +21,7 @@ func TestFlowOf(t *testing.T) {
 		{"jmp", "\xeb\x0e", Flow{Jump, 2, 0x1010, false, false, sp, fp, none, none}},
 		{"jmp *%rax", "\xff\xe0", Flow{Nowhere, 2, 0, false, false, sp, fp, none, none}},
 		{"je", "\x74\xfe", Flow{Branch, 2, 0x1000, false, false, sp, fp, none, none}},
+		{"syscall", "\x0f\x05", Flow{System, 2, 0, false, false, sp, fp, none, none}},
 		{"hlt", "\xf4", Flow{Halt, 1, 0, false, false, sp, fp, none, none}},
 		{"endbr64", "\xf3\x0f\x1e\xfa", Flow{Through, 4, 0, true, false, sp, fp, none, none}},
 		{"push %rbx", "\x53", Flow{Through, 1, 0, false, false, arch.RegOffset(rsp, -8), fp, rbx, none}},
