@@ -12,6 +12,7 @@ import (
 // Stepper finds rows. It cannot change registers: every row of every stepper
 // is applied, and checked, by the [Unwinder].
 type Stepper interface {
+	// Method is how frames are found that its rows lead to.
 	Method() Method
 	// Row fills in how the caller of the frame at the cursor is found. It
 	// returns false if it knows nothing of that place, and an error if what it
@@ -19,10 +20,12 @@ type Stepper interface {
 	Row(c *Cursor, row *arch.Row) (found bool, err error)
 }
 
-// Cursor is the frame whose caller is sought.
+// Cursor is the frame whose caller is sought. It is the Unwinder's: a [Stepper]
+// neither changes nor keeps it.
 type Cursor struct {
 	Arch *arch.Arch
-	// Mem reads target memory.
+	// Mem reads stack and data, Code below instructions: two readers, since
+	// each remembers where it read last.
 	Mem *memreader.Words
 	// Module contains PC; nil if no module does.
 	Module *Module

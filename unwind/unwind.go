@@ -23,7 +23,8 @@ type Unwinder struct {
 	Arch *arch.Arch
 	// Mem is the memory of the process.
 	Mem memreader.Reader
-	// Find tells what is at an address; a zero Place if nothing is mapped.
+	// Find tells what is at an address; a zero Place if nothing is mapped. It is
+	// called for most frames, so it should be fast.
 	Find func(addr uint64) Place
 	// Steppers are asked in order; see [Default].
 	Steppers []Stepper
@@ -127,7 +128,6 @@ func (u *Unwinder) start() {
 		u.PACMask = u.Arch.PACMask
 	}
 	u.low = 0
-	u.walk++
 }
 
 // descends reports whether the caller of f is not further up the same stack. A
