@@ -1,6 +1,7 @@
 package variable
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -71,7 +72,7 @@ func TestExtend(t *testing.T) {
 func TestNoType(t *testing.T) {
 	s := Scope{frame: &Frame{Arch: arch.AMD64}}
 	o := s.Object(&debuginfo.Variable{Name: "v"})
-	if text, err := o.Text(); text != "" || err != errNoType {
+	if text, err := o.Text(); text != "" || !errors.Is(err, errNoType) {
 		t.Errorf("Text returns %q, %v, want no text and %v", text, err, errNoType)
 	}
 	if n, err := o.Len(); n != 0 || err != nil || o.Shape() != Scalar || o.IsReference() {
