@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"sync"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/unwind"
@@ -55,8 +56,8 @@ const maxAhead = 64
 // Parallel calls f for threads, in as many goroutines as help, each with its
 // own Walker, and yields the results in the order of threads, each as soon as
 // it and those before it are there. What f returns must not refer to the
-// Walker's memory. It ends early when ctx does, or its user leaves the loop: calls
-// of f that have begun then go on, and may still use the target.
+// Walker's memory. It ends early when ctx does, or its user leaves the loop, in
+// any case after all calls of f that have begun.
 func Parallel[T any](ctx context.Context, t *Target, threads []*core.Thread, f func(*Walker, *core.Thread) T) iter.Seq[T] {
 	type job struct {
 		thread *core.Thread
@@ -64,6 +65,8 @@ func Parallel[T any](ctx context.Context, t *Target, threads []*core.Thread, f f
 	}
 	return func(yield func(T) bool) {
 		ctx, cancel := context.WithCancel(ctx)
+		var workers sync.WaitGroup
+		defer workers.Wait()
 		defer cancel()
 		jobs, order := make(chan job), make(chan job, maxAhead)
 		go func() {
@@ -81,12 +84,12 @@ func Parallel[T any](ctx context.Context, t *Target, threads []*core.Thread, f f
 			}
 		}()
 		for range min(runtime.GOMAXPROCS(0), len(threads)) {
-			go func() {
+			workers.Go(func() {
 				w := t.NewWalker()
 				for j := range jobs {
 					j.done <- f(w, j.thread)
 				}
-			}()
+			})
 		}
 		for j := range order {
 			select {

@@ -22,6 +22,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // the second interrupt ends what does not look at ctx
 	code := run(ctx, newRootCommand())
 	stop()
 	os.Exit(code)
