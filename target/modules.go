@@ -30,7 +30,7 @@ func (t *Target) findModules() []*Module {
 	if len(modules) == 0 {
 		modules = t.linkedModules()
 	}
-	if m := t.vdso(); m != nil {
+	if m := t.vdso(); m != nil && !slices.ContainsFunc(modules, func(o *Module) bool { return m.Lo-o.Lo < o.Hi-o.Lo }) {
 		modules = append(modules, m)
 	}
 	slices.SortFunc(modules, func(a, b *Module) int { return cmp.Compare(a.Lo, b.Lo) })

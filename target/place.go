@@ -3,6 +3,7 @@ package target
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/sfcore/sfcore/unwind"
 )
@@ -68,13 +69,9 @@ func (t *Target) moduleAfter(addr uint64) *Module {
 }
 
 // searchModules returns the index of the last module that begins at or below
-// addr, or -1.
+// addr, or -1. Of those that begin there, all but the last are empty.
 func (t *Target) searchModules(addr uint64) int {
-	i, exact := slices.BinarySearchFunc(t.modules, addr, func(m *Module, a uint64) int { return cmp.Compare(m.Lo, a) })
-	if exact {
-		return i
-	}
-	return i - 1
+	return sort.Search(len(t.modules), func(i int) bool { return t.modules[i].Lo > addr }) - 1
 }
 
 // moduleMemory reads the files of modules at the addresses where they are
