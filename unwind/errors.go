@@ -12,7 +12,7 @@ var (
 	errZeroRA       = errors.New("the return address is 0")
 	errBeyondStart  = errors.New("the word in place of a return address is none, and this SFrame version does not mark the outermost frame")
 	errNeverReturns = errors.New("the function made a call without saving its return address, so it has no caller")
-	errDeadEnd      = errors.New("the code here ends the process or thread, and was put there for the last function to return to")
+	errDeadEnd      = errors.New("the code that is returned to here ends the process or thread")
 	errEntry        = errors.New("this is where the program or its dynamic linker begins")
 	errFrameChain   = errors.New("the frame pointer is 0, which ends the chain")
 	errSignalLoop   = errors.New("the signal frames form a loop")

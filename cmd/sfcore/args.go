@@ -45,7 +45,7 @@ func group(cmd *cobra.Command) {
 // meant.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	hint := ""
-	if _, err := os.Stat(name); err == nil {
+	if _, err := os.Stat(name); err == nil && !cmd.HasParent() {
 		hint = ", but a file; the stacks of a core: sfcore bt " + name
 	} else if similar := cmd.SuggestionsFor(name); len(similar) > 0 {
 		hint = "; did you mean " + strings.Join(similar, " or ") + "?"

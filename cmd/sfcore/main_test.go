@@ -124,6 +124,7 @@ func TestExitCodes(t *testing.T) {
 		{"misspelt command", []string{"btt"}, exitFailed, "; did you mean bt?\n"},
 		{"no command", []string{core}, exitFailed, ", but a file; the stacks of a core: sfcore bt " + core + "\n"},
 		{"bad sframe command", []string{"sframe", "list", exe}, exitFailed, "\"list\" is not a command of sfcore sframe\n"},
+		{"no sframe command", []string{"sframe", exe}, exitFailed, " is not a command of sfcore sframe\n"},
 		{"bad completion", []string{"completion", "cmd"}, exitFailed, "\"cmd\" is not a command of sfcore completion\n"},
 		{"sframe", []string{"sframe"}, exitComplete, ""},
 		{"no such program", []string{"bt", core, filepath.Join(dir, "none")}, exitFailed, "none: no such file"},
