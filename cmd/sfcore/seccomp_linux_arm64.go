@@ -1,0 +1,9 @@
+//go:build linux && arm64
+
+package main
+
+import "golang.org/x/sys/unix"
+
+const auditArch = unix.AUDIT_ARCH_AARCH64
+
+var oldCalls, oldUnlink []uint32
