@@ -41,6 +41,9 @@ type Image struct {
 	// Mem is the memory that the image itself holds: of a core file, what was
 	// dumped. Its errors tell what was mapped and not dumped.
 	Mem memreader.Reader
+	// Process reads a live process as it is by now; nil if the image is from
+	// elsewhere.
+	Process memreader.Reader
 	// Truncated says what a file that is cut off has lost; nil if it is whole.
 	Truncated *Truncation
 	// Problems are defects that the rest of the image is usable without.

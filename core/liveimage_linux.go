@@ -14,7 +14,7 @@ func (v *visit) image() *Image {
 	v.files.hold(v.dir, v.maps)
 	img := &Image{
 		Arch: v.arch, PID: v.dir.pid, Name: v.threads[v.dir.pid].name, Auxv: v.auxv,
-		Command: v.command, Executable: v.executable, Live: &v.snap,
+		Command: v.command, Executable: v.executable, Live: &v.snap, Process: v.mem,
 		Mappings: make([]Mapping, len(v.maps)),
 		OnClose:  v.close,
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 )
 
 const (
@@ -34,8 +35,10 @@ var relocs = map[uint16]map[uint32]reloc{
 // Link returns a relocatable object as if it had been linked by itself: the
 // sections that get loaded have addresses, one after the other from 0 on, the
 // values of symbols are addresses, and the relocations of the named sections
-// have been applied. Symbols that the object does not define are at 0. A file
-// of another type is returned as it is.
+// have been applied. Where sections have addresses, as a just-in-time compiler
+// gives them to those that it loaded, they keep them and the others get none.
+// Symbols that the object does not define are at 0. A file of another type is
+// returned as it is.
 //
 // What cannot be relocated is noted in Problems. The result has its own copy
 // of the file.
@@ -69,24 +72,28 @@ type linker struct {
 	done  int // relocations so far
 }
 
-// place lays the sections out, and makes each a segment.
+// place lays the sections out, unless that was done, and makes each a segment.
 func (l *linker) place() {
 	l.addrs = make([]uint64, len(l.sects))
+	placed := slices.ContainsFunc(l.sects, func(s Section) bool { return s.Flags&SectAlloc != 0 && s.Addr != 0 })
 	table := l.order.Uint64(l.Data[40:])
 	next := uint64(0)
 	for i := range l.sects {
 		s := &l.sects[i]
-		if s.Flags&SectAlloc == 0 || s.Type == SectNobits && s.Size > math.MaxInt32 || s.Type != SectNobits && s.Size > uint64(len(l.Data)) {
+		if s.Flags&SectAlloc == 0 || s.Type == SectNobits && s.Size > math.MaxInt32 || s.Type != SectNobits && s.Size > uint64(len(l.Data)) ||
+			placed && s.Addr == 0 {
 			continue
 		}
-		align := uint64(1)
-		if s.Align > 1 && s.Align <= maxAlign && s.Align&(s.Align-1) == 0 {
-			align = s.Align
+		if !placed {
+			align := uint64(1)
+			if s.Align > 1 && s.Align <= maxAlign && s.Align&(s.Align-1) == 0 {
+				align = s.Align
+			}
+			s.Addr = (next + align - 1) &^ (align - 1)
+			next = s.Addr + max(s.Size, 1) // an empty section shares its address with no other
+			l.order.PutUint64(l.Data[table+uint64(i)*shdrSize+shdrAddr:], s.Addr)
 		}
-		s.Addr = (next + align - 1) &^ (align - 1)
-		next = s.Addr + max(s.Size, 1) // an empty section shares its address with no other
 		l.addrs[i] = s.Addr
-		l.order.PutUint64(l.Data[table+uint64(i)*shdrSize+shdrAddr:], s.Addr)
 		p := Prog{Type: ProgLoad, Flags: 4, Off: s.Off, Vaddr: s.Addr, Filesz: s.Size, Memsz: s.Size}
 		if s.Type == SectNobits {
 			p.Filesz = 0

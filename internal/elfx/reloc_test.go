@@ -149,3 +149,36 @@ func FuzzLink(f *testing.F) {
 		}
 	})
 }
+
+// An object whose sections have addresses keeps them, and those that were not
+// loaded have none.
+func TestLinkPlaced(t *testing.T) {
+	const text, sframe = 0x7f00_0000_1000, 0x7f00_0000_0008
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		machine, pc64 := uint16(183), uint64(260) // R_AARCH64_PREL64
+		in := object(order, machine, 8, 2<<32|pc64, 1)
+		shdrs := order.Uint64(in[40:])
+		for section, addr := range map[uint64]uint64{1: text, 3: sframe} {
+			order.PutUint64(in[shdrs+section*64+16:], addr)
+		}
+		f, err := elfx.Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := f.Link(".sframe")
+		if err != nil || len(l.Problems) > 0 {
+			t.Fatal(err, l.Problems)
+		}
+		data, err := l.SectionData(l.Section(".sframe"))
+		if want := int64(text + 4 + 1 - (sframe + 8)); err != nil || int64(order.Uint64(data[8:])) != want {
+			t.Errorf("%v: got %#x, %v, want %#x", order, order.Uint64(data[8:]), err, want)
+		}
+		syms, _ := l.Symtab()
+		if a, b := syms.Sym(2), syms.Sym(3); a.Value != text+4 || b.Value != 2 {
+			t.Errorf("%v: got symbols at %#x and %#x", order, a.Value, b.Value)
+		}
+		if s := l.Section(".text.b"); s.Addr != 0 {
+			t.Errorf("%v: got .text.b at %#x", order, s.Addr)
+		}
+	}
+}

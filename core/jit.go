@@ -1,0 +1,65 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// JITSymbol is the variable in which programs keep the list that [JITList] reads.
+const JITSymbol = "__jit_debug_descriptor"
+
+const (
+	// jitVersion is the only version there is of the list.
+	jitVersion = 1
+
+	// maxJITEntries bounds the list. Just-in-time compilers register an entry for
+	// a function or for some, of which a process makes tens of thousands.
+	maxJITEntries = 1 << 18
+)
+
+// JITEntry is where the process keeps an ELF image that describes code which a
+// just-in-time compiler made: its address and its size in bytes, neither of
+// which has been checked.
+type JITEntry struct{ Addr, Size uint64 }
+
+// JITList reads the list of gdb's JIT compilation interface, whose
+// [JITSymbol] is at an address: the newest entry first. An error says why the
+// list was not read to its end; it comes with the entries before.
+//
+//	struct jit_descriptor { uint32_t version, action_flag; struct jit_code_entry *relevant_entry, *first_entry; }
+//	struct jit_code_entry { struct jit_code_entry *next_entry, *prev_entry; char *symfile_addr; uint64_t symfile_size; }
+//
+// [gdb manual, JIT Compilation Interface]
+func JITList(words *memreader.Words, descriptor uint64) ([]JITEntry, error) {
+	version, err := words.Uint(descriptor, 4)
+	if err != nil {
+		return nil, err
+	}
+	if version != jitVersion {
+		return nil, fmt.Errorf("version %d of the list is not known", version)
+	}
+	node, err := words.Uint64(descriptor + 16)
+	var list []JITEntry
+	seen := map[uint64]bool{}
+	for ; node != 0 && err == nil; node, err = words.Uint64(node) {
+		switch {
+		case seen[node]:
+			return list, errors.New("the list leads back to itself")
+		case len(list) == maxJITEntries:
+			return list, fmt.Errorf("the list has more entries than the limit of %d", maxJITEntries)
+		}
+		seen[node] = true
+		addr, err := words.Uint64(node + 16)
+		if err != nil {
+			return list, err
+		}
+		size, err := words.Uint64(node + 24)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, JITEntry{addr, size})
+	}
+	return list, err
+}
