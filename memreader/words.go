@@ -16,9 +16,14 @@ type Words struct {
 
 // Uint64 reads the 8-byte integer at addr, in the target's byte order.
 func (w *Words) Uint64(addr uint64) (uint64, error) {
-	b, err := w.Bytes(addr, 8)
-	if err != nil {
-		return 0, err
+	var b []byte
+	if off := addr - w.base; off < uint64(len(w.window)) && uint64(len(w.window))-off >= 8 {
+		b = w.window[off : off+8]
+	} else {
+		var err error
+		if b, err = w.miss(addr, 8); err != nil {
+			return 0, err
+		}
 	}
 	if w.BigEndian {
 		return binary.BigEndian.Uint64(b), nil

@@ -63,10 +63,7 @@ func (u *Unwinder) checkCFA(cfa, sp uint64, m Method, f *Frame) bool {
 func (u *Unwinder) callerSP(row *arch.Row, f *Frame, cfa uint64) uint64 {
 	for i := range row.Extra {
 		if e := &row.Extra[i]; e.Reg == u.Arch.SP {
-			missed := u.missed
-			sp, ok := u.eval(e.Rule, &f.Regs, cfa, Registers)
-			u.missed = missed
-			if ok {
+			if sp, ok := u.eval(&e.Rule, &f.Regs, cfa, Registers); ok {
 				return sp
 			}
 		}
@@ -111,20 +108,18 @@ func (s *site) generated() bool { return s.evidence&Executable != 0 && s.module 
 // chained reports whether the frame pointer that a row has for the caller of f
 // leads, by the convention, to one more frame.
 func (u *Unwinder) chained(row *arch.Row, f *Frame, cfa uint64) bool {
-	missed := u.missed
-	defer func() { u.missed = missed }()
-	fp, ok := u.eval(row.FP, &f.Regs, cfa, FramePointer)
+	fp, ok := u.eval(&row.FP, &f.Regs, cfa, Registers)
 	if !ok || fp < cfa || fp-cfa > maxGuessedFrame || fp%8 != 0 {
 		return false
 	}
 	var regs arch.Regs
 	regs.Set(u.Arch.FP, fp)
 	by := &u.Arch.FramePointer
-	next, ok := u.eval(by.CFA, &regs, 0, FramePointer)
+	next, ok := u.eval(&by.CFA, &regs, 0, Registers)
 	if !ok {
 		return false
 	}
-	ra, ok := u.eval(by.RA, &regs, next, FramePointer)
+	ra, ok := u.eval(&by.RA, &regs, next, Registers)
 	if !ok {
 		return false
 	}
@@ -220,13 +215,11 @@ func (u *Unwinder) leavesStack(pc uint64) bool {
 // in a module, with a stack in memory at hand.
 func (u *Unwinder) plausible(f *Frame) bool {
 	row := &f.trampoline.Row
-	missed := u.missed
-	defer func() { u.missed = missed }()
-	pc, ok := u.eval(row.RA, &f.Regs, 0, Signal)
+	pc, ok := u.eval(&row.RA, &f.Regs, 0, Registers)
 	if !ok {
 		return false
 	}
-	sp, ok := u.eval(row.CFA, &f.Regs, 0, Signal)
+	sp, ok := u.eval(&row.CFA, &f.Regs, 0, Registers)
 	if !ok {
 		return false
 	}

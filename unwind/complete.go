@@ -17,7 +17,7 @@ func (u *Unwinder) Complete(frames []Frame) {
 		if !u.describe(f, &row) {
 			continue
 		}
-		cfa, ok := u.compute(row.CFA, &f.Regs, 0)
+		cfa, ok := u.eval(&row.CFA, &f.Regs, 0, Registers)
 		if !ok {
 			continue
 		}
@@ -47,31 +47,22 @@ func (u *Unwinder) describe(f *Frame, row *arch.Row) bool {
 // complete adds what a row tells of the caller's registers, if it leads to the
 // same caller.
 func (u *Unwinder) complete(row *arch.Row, f, caller *Frame) {
-	ra, ok := u.compute(row.RA, &f.Regs, f.CFA)
+	ra, ok := u.eval(&row.RA, &f.Regs, f.CFA, Registers)
 	if u.Arch.PAC {
 		ra &^= u.PACMask
 	}
 	if !ok || ra != caller.PC {
 		return
 	}
-	fp, known := u.compute(row.FP, &f.Regs, f.CFA)
+	fp, known := u.eval(&row.FP, &f.Regs, f.CFA, Registers)
 	if old, ok := caller.Regs.Get(u.Arch.FP); ok && known && old != fp {
 		return
 	}
 	full := *caller
-	missed := u.missed
 	u.recover(row, f, &full, f.CFA, ra)
-	u.missed = missed
 	for reg, v := range full.Regs.All() {
 		if _, ok := caller.Regs.Get(reg); !ok {
 			caller.Regs.Set(reg, v)
 		}
 	}
-}
-
-// compute is eval without a note of why there is no value.
-func (u *Unwinder) compute(r arch.Rule, regs *arch.Regs, cfa uint64) (uint64, bool) {
-	missed := u.missed
-	defer func() { u.missed = missed }()
-	return u.eval(r, regs, cfa, CFI)
 }

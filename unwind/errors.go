@@ -83,8 +83,10 @@ const (
 	missRA                        // addr is no return address
 )
 
+// miss notes what went wrong with a method. [Registers] is none: that the value
+// of one stays unknown is no reason to distrust the method that found the frame.
 func (u *Unwinder) miss(m miss) {
-	if u.missed < maxMisses {
+	if m.method != Registers && u.missed < maxMisses {
 		u.misses[u.missed] = m
 		u.missed++
 	}

@@ -8,6 +8,7 @@ package unwind
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/sfcore/sfcore/arch"
@@ -80,7 +81,10 @@ func (u *Unwinder) Unwind(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 		return dst, Stop{NoUnwindInfo, errors.New("the registers of this thread are not known")}
 	}
 	u.start()
-	deadline := time.Now().Add(u.MaxTime)
+	var deadline time.Time
+	if u.MaxTime > 0 {
+		deadline = time.Now().Add(u.MaxTime)
+	}
 	first := len(dst)
 	dst = append(dst, Frame{PC: pc, Regs: *regs, Exact: true, Trust: Full})
 	u.arrive(&dst[first])
@@ -93,7 +97,8 @@ func (u *Unwinder) Unwind(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 		if u.MaxTime > 0 && n%1024 == 0 && time.Now().After(deadline) {
 			return dst, Stop{Limit, limitError{time: u.MaxTime}}
 		}
-		dst = append(dst, Frame{})
+		dst = slices.Grow(dst, 1)[:n+1]
+		dst[n] = Frame{}
 		f, caller := &dst[n-1], &dst[n]
 		u.below = Full
 		if n-1 > first {
@@ -243,15 +248,18 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 		u.leave(f, row, 0)
 		return Stop{Reason: Outermost}, true
 	}
-	cfa, ok := u.eval(row.CFA, &f.Regs, 0, m)
+	cfa, ok := u.eval(&row.CFA, &f.Regs, 0, m)
 	if !ok {
 		return Stop{}, false
 	}
-	sp := u.callerSP(row, f, cfa)
+	sp := cfa + uint64(u.Arch.SPFromCFA)
+	if len(row.Extra) > 0 {
+		sp = u.callerSP(row, f, cfa)
+	}
 	if !u.checkCFA(cfa, sp, m, f) {
 		return Stop{}, false
 	}
-	ra, ok := u.eval(row.RA, &f.Regs, cfa, m)
+	ra, ok := u.eval(&row.RA, &f.Regs, cfa, m)
 	if !ok {
 		return Stop{}, false
 	}
@@ -320,7 +328,9 @@ func (u *Unwinder) leave(f *Frame, row *arch.Row, cfa uint64) {
 	f.CFA = cfa
 	f.Row = *row
 	f.Row.Extra = nil
-	f.Skipped = u.err()
+	if u.missed > 0 {
+		f.Skipped = u.err()
+	}
 }
 
 // recover fills in the caller's registers. Those without a rule keep their
@@ -332,25 +342,24 @@ func (u *Unwinder) recover(row *arch.Row, f, caller *Frame, cfa, ra uint64) {
 		regs.Keep(u.Arch.CalleeSaved)
 	}
 	regs.Set(u.Arch.SP, cfa+uint64(u.Arch.SPFromCFA))
-	u.recoverReg(regs, u.Arch.FP, row.FP, &f.Regs, cfa)
+	u.recoverReg(regs, u.Arch.FP, &row.FP, &f.Regs, cfa)
 	for i := range row.Extra {
-		u.recoverReg(regs, row.Extra[i].Reg, row.Extra[i].Rule, &f.Regs, cfa)
+		u.recoverReg(regs, row.Extra[i].Reg, &row.Extra[i].Rule, &f.Regs, cfa)
 	}
 	regs.Set(u.Arch.PC, ra)
 }
 
-func (u *Unwinder) recoverReg(regs *arch.Regs, reg arch.Reg, rule arch.Rule, old *arch.Regs, cfa uint64) {
-	missed := u.missed
+func (u *Unwinder) recoverReg(regs *arch.Regs, reg arch.Reg, rule *arch.Rule, old *arch.Regs, cfa uint64) {
 	if v, ok := u.eval(rule, old, cfa, Registers); ok {
 		regs.Set(reg, v)
 	} else {
 		regs.Forget(reg)
 	}
-	u.missed = missed // an unknown register is no reason to distrust the method
 }
 
-// eval computes a rule's value, or notes why it has none.
-func (u *Unwinder) eval(r arch.Rule, regs *arch.Regs, cfa uint64, m Method) (uint64, bool) {
+// eval computes a rule's value, or notes why m cannot use it; with [Registers]
+// it notes nothing.
+func (u *Unwinder) eval(r *arch.Rule, regs *arch.Regs, cfa uint64, m Method) (uint64, bool) {
 	var v uint64
 	switch r.Base {
 	case arch.Undefined:
