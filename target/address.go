@@ -20,7 +20,7 @@ func (t *Target) Address(name string) (addr uint64, ok bool) {
 				continue
 			}
 			m.load()
-			if addr, ok := m.address(name); ok {
+			if addr, ok := m.address(name, m.debugFile(), m.image); ok {
 				return addr, true
 			}
 		}
@@ -28,10 +28,10 @@ func (t *Target) Address(name string) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// address looks in the tables of the files at hand, the complete ones first.
-func (m *Module) address(name string) (uint64, bool) {
+// address looks in the tables of files, the complete ones first.
+func (m *Module) address(name string, files ...*elfx.File) (uint64, bool) {
 	for _, table := range []func(*elfx.File) (elfx.SymTab, error){(*elfx.File).Symtab, (*elfx.File).Dynsym} {
-		for _, f := range []*elfx.File{m.debugFile(), m.image} {
+		for _, f := range files {
 			if f == nil {
 				continue
 			}
@@ -48,6 +48,9 @@ func (m *Module) address(name string) (uint64, bool) {
 // valueOf searches a symbol table, which is not sorted by name.
 func valueOf(tab *elfx.SymTab, name string) (uint64, bool) {
 	want := append([]byte(name), 0)
+	if !bytes.Contains(tab.Strings, want) {
+		return 0, false
+	}
 	for i := range tab.Len() {
 		s := tab.Sym(i)
 		if s.Shndx == elfx.ShnUndef || s.Type() > elfx.SymFunc && s.Type() != elfx.SymGNUIFunc {
@@ -63,10 +66,8 @@ func valueOf(tab *elfx.SymTab, name string) (uint64, bool) {
 // UnwindModule returns the unwind tables of the module that contains addr,
 // loading it; nil if no module does.
 func (t *Target) UnwindModule(addr uint64) *unwind.Module {
-	if m := t.moduleAt(addr); m != nil {
-		if m.load(); !m.foreign {
-			return &m.unwind
-		}
+	if m := t.ModuleAt(addr); m != nil && !m.foreign {
+		return &m.unwind
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 // furtherFiles finds the files that the module's debug information refers to.
 func (m *Module) furtherFiles() debuginfo.Options {
 	files := m.target.files
-	if files == nil { // a file by itself
+	if files == nil || m.registered != nil { // a file by itself, or none
 		return debuginfo.Options{}
 	}
 	return debuginfo.Options{

@@ -10,11 +10,10 @@ import (
 // innermost first, none if nothing is known. Defects of tables that this shows are
 // in [Target.Problems].
 func (t *Target) Locate(pc uint64, dst []symbol.Location) []symbol.Location {
-	m := t.moduleAt(pc)
+	m := t.ModuleAt(pc)
 	if m == nil {
 		return dst
 	}
-	m.load()
 	first := len(dst)
 	t.guard(m.Path, func() {
 		o := m.symbols()

@@ -31,7 +31,8 @@ const (
 // Module is an ELF image that the process had mapped. What is marked as loaded
 // is valid after the first use of the module by the target, or [Target.Load].
 type Module struct {
-	// Path is the name of the file in the process; "[vdso]" for the vDSO.
+	// Path is the name of the file in the process; "[vdso]" for the vDSO, "[jit]" for
+	// an image that a just-in-time compiler registered.
 	Path string
 	// Lo and Hi bound the addresses of the image.
 	Lo, Hi uint64
@@ -67,6 +68,10 @@ type Module struct {
 	// is in no file. Loaded.
 	foreign bool
 
+	// registered are the bytes of an image that a just-in-time compiler registered;
+	// nil of other modules.
+	registered []byte
+
 	held   string     // a name of the file of a live process; see core.Mapping.File
 	memory *elfx.File // the image as far as it is in the core; may be nil
 	image  *elfx.File // what tables are read from; loaded, may be nil
@@ -89,8 +94,15 @@ func (t *Target) Load(m *Module) { m.load() }
 
 func (m *Module) load() { m.once.Do(func() { m.target.guard(m.Path, m.find) }) }
 
+// loaded is load in an expression.
+func (m *Module) loaded() *Module { m.load(); return m }
+
 func (m *Module) find() {
 	m.openLazily()
+	if m.registered != nil {
+		m.findRegistered()
+		return
+	}
 	if f := m.header(); f != nil {
 		m.BuildID = f.BuildID()
 	}

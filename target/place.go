@@ -15,7 +15,7 @@ func (t *Target) layOut() []unwind.Place {
 	for i := range t.img.Mappings {
 		m := &t.img.Mappings[i]
 		for lo := m.Lo; lo < m.Hi; {
-			hi, mod := m.Hi, t.moduleAt(lo)
+			hi, mod := m.Hi, t.mappedAt(lo)
 			if mod != nil {
 				hi = min(hi, mod.Hi)
 			} else if next := t.moduleAfter(lo); next != nil {
@@ -35,25 +35,54 @@ func (t *Target) layOut() []unwind.Place {
 
 // place implements unwind.Unwinder.Find. The module it returns is loaded.
 func (t *Target) place(addr uint64) unwind.Place {
+	i := t.searchPlaces(addr)
+	if i < 0 {
+		return unwind.Place{}
+	}
+	p := t.places[i]
+	if p.Module != nil && t.mappedAt(addr).loaded().foreign {
+		p.Module = nil
+	}
+	if p.Module == nil && p.Executable {
+		t.narrow(&p, addr)
+	}
+	return p
+}
+
+// searchPlaces returns the index of the place that contains addr, or -1.
+func (t *Target) searchPlaces(addr uint64) int {
 	i, exact := slices.BinarySearchFunc(t.places, addr, func(p unwind.Place, a uint64) int { return cmp.Compare(p.Lo, a) })
 	if !exact {
 		i--
 	}
 	if i < 0 || addr >= t.places[i].Hi {
-		return unwind.Place{}
+		return -1
 	}
-	p := t.places[i]
-	if p.Module != nil {
-		m := t.moduleAt(addr)
-		if m.load(); m.foreign {
-			p.Module = nil
-		}
-	}
-	return p
+	return i
 }
 
-// moduleAt returns the module that contains addr, or nil.
-func (t *Target) moduleAt(addr uint64) *Module {
+// generated reports whether place i is executable memory that is in no module:
+// code that the process made, if it is any.
+func (t *Target) generated(i int) bool {
+	p := &t.places[i]
+	return p.Executable && (p.Module == nil || t.mappedAt(p.Lo).loaded().foreign)
+}
+
+// ModuleAt returns the module that contains addr, loaded; nil if none does.
+func (t *Target) ModuleAt(addr uint64) *Module {
+	m := t.mappedAt(addr)
+	if m != nil && !m.loaded().foreign {
+		return m
+	}
+	if made := t.jitAt(addr); made != nil {
+		return made.loaded()
+	}
+	return m
+}
+
+// mappedAt returns the module that contains addr and is of a mapped file, or the
+// vDSO; nil if there is none.
+func (t *Target) mappedAt(addr uint64) *Module {
 	if i := t.searchModules(addr); i >= 0 && addr < t.modules[i].Hi {
 		return t.modules[i]
 	}
@@ -93,10 +122,9 @@ func (t *moduleMemory) ReadMem(p []byte, addr uint64) (int, error) {
 
 // View implements memreader.Viewer.
 func (t *moduleMemory) View(addr uint64) ([]byte, uint64) {
-	m := (*Target)(t).moduleAt(addr)
+	m := (*Target)(t).mappedAt(addr)
 	if m == nil {
 		return nil, 0
 	}
-	m.load()
-	return m.fileBytes(addr)
+	return m.loaded().fileBytes(addr)
 }

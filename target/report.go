@@ -253,7 +253,7 @@ func (t *Target) stopDetail(s *Stack) string {
 	if len(s.Frames) == 0 || s.Stop.Complete() {
 		return detail
 	}
-	m := t.moduleAt(s.Frames[len(s.Frames)-1].LookupPC())
+	m := t.ModuleAt(s.Frames[len(s.Frames)-1].LookupPC())
 	if m == nil || m.foreign || m.Match != MatchMissing && m.Match != MatchMismatch {
 		return detail
 	}
@@ -332,10 +332,11 @@ func (m *Module) ID() string {
 	return m.Path
 }
 
-// ReportModules returns all modules, loading those that were not yet.
+// ReportModules returns all modules, loading those that were not yet; of the
+// images that just-in-time compilers registered, those that are loaded.
 func (t *Target) ReportModules() []ModuleReport {
 	modules := []ModuleReport{}
-	for _, m := range t.modules {
+	for _, m := range t.reported() {
 		modules = append(modules, m.report())
 	}
 	return modules

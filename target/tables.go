@@ -15,15 +15,7 @@ func (m *Module) findTables() {
 	if m.Main || m.linker() {
 		m.unwind.Entry = m.image.Entry + m.Bias
 	}
-	if data, addr := m.table(".sframe", elfx.ProgGNUSFrame); len(data) > 0 {
-		s, err := sframe.Parse(data, addr, sframe.Options{Machine: m.image.Machine})
-		if err != nil {
-			m.problem("%s: %w", m.Path, err)
-		} else {
-			m.unwind.SFrame = s
-		}
-	}
-	if m.unwind.SFrame == nil {
+	if m.findSFrame(); m.unwind.SFrame == nil {
 		m.findSidecar()
 	}
 	m.findEHFrame()
@@ -38,6 +30,19 @@ func (m *Module) findTables() {
 		m.problem("%s: %w", m.Path, err)
 	}
 	m.unwind.Go = table
+}
+
+func (m *Module) findSFrame() {
+	data, addr := m.table(".sframe", elfx.ProgGNUSFrame)
+	if len(data) == 0 {
+		return
+	}
+	s, err := sframe.Parse(data, addr, sframe.Options{Machine: m.image.Machine})
+	if err != nil {
+		m.problem("%s: %w", m.Path, err)
+		return
+	}
+	m.unwind.SFrame = s
 }
 
 // linker reports whether the module is the dynamic linker, in which the process

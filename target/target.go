@@ -60,6 +60,8 @@ type Target struct {
 
 	mu       sync.Mutex
 	problems []error
+
+	jit jit
 }
 
 // ErrNoThread is returned for a thread id that the process does not have.
@@ -83,7 +85,8 @@ func (t *Target) Image() *core.Image { return t.img }
 // mapped where the image has none.
 func (t *Target) Memory() memreader.Reader { return t.mem }
 
-// Modules returns the modules in ascending order of address.
+// Modules returns the modules in ascending order of address, without the images
+// that just-in-time compilers registered.
 func (t *Target) Modules() []*Module { return t.modules }
 
 // Problems returns what is wrong with the image and, as far as they were

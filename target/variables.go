@@ -55,11 +55,10 @@ const (
 // is returned for code without debug information.
 func (t *Target) Scopes(s *Stack, frame int) []variable.Scope {
 	var scopes []variable.Scope
-	m := t.moduleAt(s.Frames[frame].LookupPC())
+	m := t.ModuleAt(s.Frames[frame].LookupPC())
 	if m == nil {
 		return nil
 	}
-	m.load()
 	t.guard(m.Path, func() {
 		f := t.variableFrame(s, frame)
 		if f == nil {
@@ -83,11 +82,10 @@ func (t *Target) Scopes(s *Stack, frame int) []variable.Scope {
 // debug information for its code.
 func (t *Target) variableFrame(s *Stack, i int) *variable.Frame {
 	f := &s.Frames[i]
-	m := t.moduleAt(f.LookupPC())
+	m := t.ModuleAt(f.LookupPC())
 	if m == nil {
 		return nil
 	}
-	m.load()
 	data := m.source()
 	if data == nil {
 		return nil

@@ -111,7 +111,7 @@ func (w *Walker) name(pc uint64) naming {
 	if len(w.names) >= maxNames {
 		clear(w.names)
 	}
-	n := naming{module: w.target.moduleAt(pc)}
+	n := naming{module: w.target.ModuleAt(pc)}
 	for _, l := range w.target.Locate(pc, nil) {
 		n.names = append(n.names, name{l, symbol.Demangle(l.Func)})
 	}
@@ -132,12 +132,12 @@ func (w *Walker) prepare(s *Stack) {
 	w.unnamed = pcs
 	slices.Sort(pcs)
 	for pcs = slices.Compact(pcs); len(pcs) > 1; {
-		m, n := w.target.moduleAt(pcs[0]), 1
+		m, n := w.target.ModuleAt(pcs[0]), 1
 		if m == nil {
 			pcs = pcs[1:]
 			continue
 		}
-		for n < len(pcs) && pcs[n] < m.Hi {
+		for n < len(pcs) && w.target.ModuleAt(pcs[n]) == m {
 			n++
 		}
 		m.prepare(pcs[:n])

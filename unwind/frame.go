@@ -127,7 +127,7 @@ const (
 	// look as if it had called.
 	Injected
 	// Uncertain is set where not all could be checked by which the frame was
-	// found.
+	// found, or it is from a table that the process could write to.
 	Uncertain
 )
 
@@ -165,7 +165,7 @@ func trust(m Method, e Evidence) Trust {
 	called := e&(AfterCall|AtTrampoline) != 0
 	table := m == SFrame || m == CFI || m == Pclntab
 	switch {
-	case m == Registers, m == Signal && e&Executable != 0:
+	case m == Registers, m == Signal && e&Executable != 0 && e&Uncertain == 0:
 		return Full
 	case m == Signal:
 		return Checked

@@ -20,6 +20,9 @@ type Module struct {
 	// Entry is the address of the first instruction of the program or the
 	// dynamic linker, 0 in other modules.
 	Entry uint64
+	// Writable is set where the tables are in memory that the process could write
+	// to: what they say may be what a stray write left.
+	Writable bool
 	// Slots are where nothing but the dynamic linker keeps addresses of
 	// functions: the global offset tables.
 	Slots []Range

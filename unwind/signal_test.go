@@ -129,3 +129,23 @@ func TestNestedSignals(t *testing.T) {
 		t.Errorf("got %d frames, %v (%v); want %d, outermost", len(frames), stop.Reason, stop.Detail, depth+1)
 	}
 }
+
+// A table that the process could write to does not vouch for a signal frame, nor
+// for a call.
+func TestTrustOfWritableTables(t *testing.T) {
+	for _, tt := range []struct {
+		m    Method
+		e    Evidence
+		want Trust
+	}{
+		{Signal, Executable, Full},
+		{Signal, Executable | Uncertain, Checked},
+		{CFI, Executable | AfterCall, Full},
+		{CFI, Executable | AfterCall | Uncertain, Checked},
+		{CFI, Executable | Uncertain, Guess},
+	} {
+		if got := trust(tt.m, tt.e); got != tt.want {
+			t.Errorf("%v with evidence %#x: got %v, want %v", tt.m, tt.e, got, tt.want)
+		}
+	}
+}

@@ -64,8 +64,9 @@ func (SFrameStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
 	found, err := c.Module.SFrame.Find(c.PC, row)
 	if errors.Is(err, sframe.ErrSignalContext) {
 		*row = c.Arch.SignalFrames[0].Row // there is one kind on a given kernel, but for old s390x programs
-		return true, nil
+		found, err = true, nil
 	}
+	row.Uncertain = c.Module.Writable
 	return found, err
 }
 
@@ -84,6 +85,7 @@ func (s *CFIStepper) Row(c *Cursor, row *arch.Row) (found bool, err error) {
 	for _, section := range c.Module.CFI {
 		found, e := s.machine.Find(section, c.PC, c.Regs, c.Mem, row)
 		if found {
+			row.Uncertain = c.Module.Writable
 			return true, nil
 		}
 		if err == nil {
