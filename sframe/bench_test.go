@@ -46,23 +46,26 @@ func library(t testing.TB, v Version, functions int) (s *Section, pcs []uint64) 
 	return s, pcs
 }
 
-// BenchmarkFind looks up pcs all over a library that was looked up before.
-// 3,700 functions are those of a C library.
+// BenchmarkFind looks up pcs all over a library that was looked up before:
+// as many as the stacks of a process have, and so many that neither caches nor
+// branch predictors hold them. 3,700 functions are those of a C library.
 func BenchmarkFind(b *testing.B) {
 	for _, v := range []Version{V1, V2, V3} {
 		for _, functions := range []int{3700, 75000} {
-			b.Run(fmt.Sprintf("v%s/%d", v, functions), func(b *testing.B) {
-				s, pcs := library(b, v, functions)
-				var row arch.Row
-				n := 0
-				b.ReportAllocs()
-				for b.Loop() {
-					if found, err := s.Find(pcs[n%numPCs], &row); !found {
-						b.Fatal(err)
+			for _, places := range []int{128, numPCs} {
+				b.Run(fmt.Sprintf("v%s/%d/%d", v, functions, places), func(b *testing.B) {
+					s, pcs := library(b, v, functions)
+					var row arch.Row
+					n := 0
+					b.ReportAllocs()
+					for b.Loop() {
+						if found, err := s.Find(pcs[n%places], &row); !found {
+							b.Fatal(err)
+						}
+						n++
 					}
-					n++
-				}
-			})
+				})
+			}
 		}
 	}
 }
