@@ -212,7 +212,7 @@ func (s *session) info(ctx context.Context, at *place, args string) (string, err
 }
 
 func (s *snapshot) moduleName(addr uint64) string {
-	if m := s.module(addr); m != nil {
+	if m := s.target.ModuleAt(addr); m != nil {
 		return oneLine(m.Name())
 	}
 	return "no module"

@@ -3,7 +3,6 @@ package dap
 import (
 	"context"
 	"path"
-	"slices"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/memreader"
@@ -91,22 +90,4 @@ func (s *snapshot) symbol(addr uint64) (string, uint64) {
 	}
 	l := &locs[len(locs)-1] // the physical function
 	return symbol.Demangle(l.Func), addr - l.Offset
-}
-
-// module returns the module that contains addr, or nil.
-func (s *snapshot) module(addr uint64) *target.Module {
-	modules := s.target.Modules()
-	i, found := slices.BinarySearchFunc(modules, addr, func(m *target.Module, a uint64) int {
-		switch {
-		case m.Hi <= a:
-			return -1
-		case m.Lo > a:
-			return 1
-		}
-		return 0
-	})
-	if !found {
-		return nil
-	}
-	return modules[i]
 }

@@ -162,7 +162,7 @@ func (s *snapshot) listing(start uint64, page int) string {
 	named := name != "" && at == start
 	var b strings.Builder
 	where := ""
-	if m := s.module(start); m != nil {
+	if m := s.target.ModuleAt(start); m != nil {
 		where = " in " + oneLine(m.Path)
 	}
 	if named {

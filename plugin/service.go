@@ -3,7 +3,6 @@ package plugin
 import (
 	"context"
 	"errors"
-	"sort"
 	"time"
 
 	goplugin "github.com/hashicorp/go-plugin"
@@ -238,7 +237,7 @@ func (s *service) Locate(ctx context.Context, req *proto.LocateRequest) (*proto.
 				return status.FromContextError(ctx.Err()).Err()
 			}
 			l := new(proto.Location)
-			if m := moduleAt(t, addr); m != nil {
+			if m := t.ModuleAt(addr); m != nil {
 				l.Module, l.ModuleOffset = m.ID(), addr-m.Bias
 				for _, name := range t.Locate(addr, nil) {
 					l.Functions = append(l.Functions, functionMessage(&name))
@@ -249,17 +248,6 @@ func (s *service) Locate(ctx context.Context, req *proto.LocateRequest) (*proto.
 		return nil
 	})
 	return reply, err
-}
-
-// moduleAt returns the module that contains addr, loaded; nil if none does.
-func moduleAt(t *target.Target, addr uint64) *target.Module {
-	modules := t.Modules()
-	i := sort.Search(len(modules), func(i int) bool { return modules[i].Hi > addr })
-	if i == len(modules) || addr < modules[i].Lo {
-		return nil
-	}
-	t.Load(modules[i])
-	return modules[i]
 }
 
 func functionMessage(l *symbol.Location) *proto.Function {

@@ -16,7 +16,7 @@ const maxRows = 4096
 // DumpSFrame implements proto.PluginServer.
 func (s *service) DumpSFrame(req *proto.DumpSFrameRequest, out grpc.ServerStreamingServer[proto.SFrameFunction]) error {
 	return with(out.Context(), req.GetSession(), func(t *target.Target) error {
-		m := moduleAt(t, req.GetAddress())
+		m := t.ModuleAt(req.GetAddress())
 		if m == nil {
 			return status.Errorf(codes.NotFound, "no module contains the address %#x", req.GetAddress())
 		}
