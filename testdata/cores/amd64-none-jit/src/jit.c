@@ -53,9 +53,10 @@ __asm__(".section .rodata\n.balign 16\n.globl object, object_end\nobject:\n.incb
 
 typedef long (*step)(long n, const void *next);
 
-static char *room; /* executable and writable */
+static char heap[16384]; /* for the images */
+static char *room;       /* for what they load; executable and writable */
 
-static void *take(uint64_t size, uint64_t align)
+static char *take(uint64_t size, uint64_t align)
 {
 	room = (char *)(((uintptr_t)room + align - 1) & -align);
 	char *p = room;
@@ -76,10 +77,13 @@ static int same(const char *a, const char *b)
 	return *a == *b;
 }
 
+static uint64_t used; /* of the heap */
+
 static step load(struct jit_code_entry *entry)
 {
 	uint64_t size = object_end - object;
-	char *image = take(size, 16);
+	char *image = heap + used;
+	used += (size + 15) & -16UL;
 	copy(image, object, size);
 	Elf64_Shdr *s = (Elf64_Shdr *)(image + ((Elf64_Ehdr *)image)->e_shoff);
 	int n = ((Elf64_Ehdr *)image)->e_shnum;
@@ -91,6 +95,19 @@ static step load(struct jit_code_entry *entry)
 		copy(p, image + s[i].sh_offset, s[i].sh_size);
 		s[i].sh_addr = (uintptr_t)p;
 	}
+#if defined __s390x__ /* whose assembler leaves calls to the linker */
+	for (int i = 0; i < n; i++) {
+		if (s[i].sh_type != SHT_RELA || !(s[s[i].sh_info].sh_flags & SHF_EXECINSTR))
+			continue;
+		Elf64_Rela *r = (Elf64_Rela *)(image + s[i].sh_offset);
+		Elf64_Sym *sym = (Elf64_Sym *)(image + s[s[i].sh_link].sh_offset);
+		for (uint64_t j = 0; j < s[i].sh_size / sizeof *r; j++) {
+			Elf64_Sym *to = &sym[ELF64_R_SYM(r[j].r_info)];
+			uint64_t at = s[s[i].sh_info].sh_addr + r[j].r_offset;
+			*(int *)at = (int)((s[to->st_shndx].sh_addr + to->st_value + r[j].r_addend - at) >> 1);
+		}
+	}
+#endif
 	for (int i = 0; i < n; i++) {
 		if (s[i].sh_type != SHT_SYMTAB)
 			continue;
