@@ -31,6 +31,7 @@ func aarch64(bigEndian bool) *Arch {
 		},
 		PC: aarch64PC, SP: aarch64SP, FP: aarch64FP, LR: aarch64LR,
 		CalleeSaved: Range(aarch64X19, aarch64FP),
+		StackAlign:  16,
 
 		// struct user_pt_regs at pr_reg: x0-x30, sp, pc, pstate.
 		PrStatus: run(33, PrStatusRegs),

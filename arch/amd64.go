@@ -20,6 +20,7 @@ var AMD64 = &Arch{
 	},
 	PC: amd64RIP, SP: amd64RSP, FP: amd64RBP, LR: NoReg,
 	CalleeSaved: Set(amd64RBX, amd64RBP) | Range(amd64R12, amd64R15),
+	StackAlign:  16,
 
 	// struct user_regs_struct at pr_reg [linux arch/x86/include/asm/user_64.h].
 	PrStatus: inOrder(PrStatusRegs, 15, 14, 13, 12, 6, 3, 11, 10, 9, 8, 0, 2, 1, 4, 5,

@@ -42,6 +42,9 @@ type Arch struct {
 	CalleeSaved RegSet
 	// SPFromCFA is the caller's SP minus the CFA, in bytes.
 	SPFromCFA int64
+	// StackAlign is what CFAs are multiples of, in bytes [psABI]. Compilers forget
+	// that only where they know what is called.
+	StackAlign uint64
 
 	// PrStatus and FPRegSet say where the registers are in the descriptors of
 	// the NT_PRSTATUS and NT_FPREGSET notes.

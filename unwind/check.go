@@ -274,13 +274,19 @@ func (u *Unwinder) giveUp(f *Frame) Stop {
 			return Stop{m.reason(f), m.error(u.Arch)}
 		}
 	}
-	if !f.Exact && f.Evidence&(Executable|AtTrampoline|CodeUnread) == Executable && deadEnd(u.Arch, &u.code, f.PC, f.Evidence&AfterCall != 0) {
+	if u.ends(f) {
 		return Stop{Outermost, errDeadEnd}
 	}
 	return Stop{NoUnwindInfo, noInfoError{f.LookupPC(), u.err()}}
 }
 
-// deadEnd reports whether the instructions at pc end the thread and then halt:
+// ends reports whether f is in code that ends its thread.
+func (u *Unwinder) ends(f *Frame) bool {
+	return !f.Exact && f.Evidence&(Executable|AtTrampoline|CodeUnread) == Executable && deadEnd(u.Arch, &u.code, f.PC, f.Evidence&AfterCall != 0)
+}
+
+// deadEnd reports whether the instructions at pc end the thread, and halt where
+// the system call does not tell that it does:
 // Boost's make_fcontext, for one, has functions return to a call of what does so,
 // and musl's clone has a system call behind that of the thread's function. No
 // table tells. Behind a call it has to be one system call: abort goes on too.
@@ -297,6 +303,8 @@ func deadEnd(a *arch.Arch, mem *memreader.Words, pc uint64, afterCall bool) bool
 			ended = true
 		case disasm.Halt:
 			return ended
+		case disasm.Exit:
+			return true
 		case disasm.Nowhere, disasm.Branch, disasm.Jump, disasm.Return:
 			return false
 		}

@@ -3,13 +3,9 @@ package unwind
 import (
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/disasm"
-	"github.com/sfcore/sfcore/memreader"
 )
 
 const (
-	// maxPath bounds the instructions that are followed from one address.
-	maxPath = 1 << 10
-
 	// maxScan bounds the stack that is searched for a return address, in bytes.
 	maxScan = 16 << 10
 
@@ -27,37 +23,27 @@ const (
 	// thread calls. Those of musl have 48.
 	maxBase = 256
 
-	// stackAlign is what CFAs are multiples of, in bytes [System V psABI, 3.2.2].
-	// Compilers forget that only where they know what is called.
-	stackAlign = 16
+	// maxArgs bounds the arguments of a process, and the variables of its
+	// environment, where its stack is to be known by them.
+	maxArgs = 1 << 12
 
-	// codeRegs is how many registers are followed: the general ones of amd64.
-	codeRegs = 16
+	// maxAux bounds the entries of an auxiliary vector. auxEntry is the one with
+	// the program's entry [linux uapi/linux/auxvec.h].
+	maxAux   = 64
+	auxEntry = 9
 )
 
 // CodeStepper follows the instructions of a function that no table describes.
-// It knows amd64 only. Where a direct call before an address on the stack may
-// have been to this function, it goes from there to pc, and that address has to
-// be next to the CFA. Otherwise it goes from pc to where the function returns;
-// where it does not, the thread may have begun in the function before.
+// Where a direct call before an address on the stack, or in the link register,
+// may have been to this function, it goes from there to pc, and that address has
+// to be where the code has put it. Otherwise it goes from pc to where the function
+// returns; where it does not, the thread may have begun in the function before.
 type CodeStepper struct {
 	now, later []onPath
 	seen       map[uint64]bool
 	paths      map[path]*onPath // those followed; nil if they do not lead there
 	extra      []arch.RegRule
 	work       int
-}
-
-// path is from an instruction to another, or to a return if to is 0.
-type path struct{ from, to uint64 }
-
-// onPath is what is known when an instruction is reached, by the CFA at the
-// function's start or the registers at pc: SP and FP, and of registers where
-// they were pushed to or popped from, if they were.
-type onPath struct {
-	at     uint64
-	sp, fp arch.Rule
-	moved  [codeRegs]arch.Rule
 }
 
 // Method implements [Stepper].
@@ -68,23 +54,37 @@ func (s *CodeStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
 	a := c.Arch
 	pc, ok1 := c.Regs.Get(a.PC)
 	sp, ok2 := c.Regs.Get(a.SP)
-	if !ok1 || !ok2 || a.LR != arch.NoReg || atEntry(c.Module, c.PC) {
+	if !ok1 || !ok2 || atEntry(c.Module, c.PC) {
 		return false, nil
+	}
+	// Behind a call the link register holds what it returned to, if anything.
+	lr, linked := c.Regs.Get(a.LR)
+	if lr &^= c.PACMask; lr == pc {
+		linked = false
+	}
+	if linked {
+		if start, ok := calledBefore(c, lr, pc); ok {
+			if p := s.fromStart(c, start, pc); p != nil && s.entered(c, p, row) && row.RA == a.Entry.RA {
+				return true, nil
+			}
+		}
 	}
 	for at := sp &^ 7; at-sp&^7 < maxScan; at += 8 {
 		ra, err := c.Mem.Uint64(at)
 		if s.work++; err != nil || s.work > maxCodeWork {
 			break
 		}
-		start, ok := calledBefore(c, ra, pc)
+		start, ok := calledBefore(c, ra&^c.PACMask, pc)
 		if !ok {
 			continue
 		}
-		if p := s.fromStart(c, start, pc); p != nil && s.entered(c, p, at+8, row) {
-			return true, nil
+		if p := s.fromStart(c, start, pc); p != nil && s.entered(c, p, row) {
+			if cfa, ok := known(c, row.CFA, 0); ok && row.RA == arch.AtCFA(int64(at-cfa)) {
+				return true, nil
+			}
 		}
 	}
-	return s.returns(c, pc, row) || s.atBase(c, sp, row), nil
+	return s.returns(c, pc, linked, row) || !linked && s.atBase(c, sp, row), nil
 }
 
 // calledBefore returns where the call before ra goes to, if that is near pc.
@@ -101,11 +101,30 @@ func calledBefore(c *Cursor, ra, pc uint64) (start uint64, ok bool) {
 	return start, ok && pc-start+maxUndescribed < 2*maxUndescribed
 }
 
+// known computes a rule by the registers and the memory at hand.
+func known(c *Cursor, r arch.Rule, cfa uint64) (v uint64, ok bool) {
+	switch r.Base {
+	case arch.CFA:
+		v, ok = cfa, true
+	case arch.Register:
+		v, ok = c.Regs.Get(r.Reg)
+	case arch.Undefined, arch.Absolute:
+	}
+	v += uint64(r.Off)
+	if r.Deref && ok {
+		var err error
+		v, err = c.Mem.Uint64(v)
+		v, ok = v+uint64(r.Add), err == nil
+	}
+	return v, ok
+}
+
 // fromStart returns what is known at pc if the function at start, or one that it
 // ends in a jump to, goes there; otherwise nil.
 func (s *CodeStepper) fromStart(c *Cursor, start, pc uint64) *onPath {
-	from := onPath{at: start, sp: arch.Rule{Base: arch.CFA, Off: -8}, fp: arch.SameValue(c.Arch.FP)}
-	return s.follow(c, from, pc, func(p *onPath, _ *disasm.Flow) verdict {
+	a := c.Arch
+	from := onPath{at: start, sp: startValue(a, a.SP), fp: a.Entry.FP, ra: a.Entry.RA}
+	return s.follow(c, from, path{start, pc, true}, func(p *onPath, _ *disasm.Flow) verdict {
 		if p.at == pc {
 			return arrived
 		}
@@ -114,40 +133,44 @@ func (s *CodeStepper) fromStart(c *Cursor, start, pc uint64) *onPath {
 }
 
 // entered makes the row of a function that was followed from its start, and
-// reports whether the CFA is as expected.
-func (s *CodeStepper) entered(c *Cursor, p *onPath, cfa uint64, row *arch.Row) bool {
+// reports whether the CFA and the return address are known.
+func (s *CodeStepper) entered(c *Cursor, p *onPath, row *arch.Row) bool {
 	a := c.Arch
-	*row = arch.Row{RA: arch.AtCFA(-8), FP: arch.SameValue(a.FP), CalleeSaved: true}
+	*row = arch.Row{RA: p.ra, FP: a.Entry.FP, CalleeSaved: true}
 	switch {
-	case p.sp.Base == arch.CFA:
+	case p.sp.Base == arch.CFA && !p.sp.Deref:
 		row.CFA = arch.RegOffset(a.SP, -p.sp.Off)
 	case p.fp.Base == arch.CFA && !p.fp.Deref:
 		row.CFA = arch.RegOffset(a.FP, -p.fp.Off)
 	default:
 		return false
 	}
-	if from, ok := c.Regs.Get(row.CFA.Reg); !ok || from+uint64(row.CFA.Off) != cfa {
-		return false
+	if a.LR < codeRegs && p.moved[a.LR].Base != arch.Undefined {
+		row.RA = p.moved[a.LR]
 	}
 	s.restore(a, p, row)
-	if row.FP.Base == arch.Register && p.fp != arch.SameValue(a.FP) {
+	if row.FP.Base == arch.Register && p.fp != a.Entry.FP {
 		row.FP = arch.Rule{}
 	}
-	return true
+	return row.RA.Base == arch.CFA || row.RA == a.Entry.RA
 }
 
 // returns makes the row of a function by the code from pc on. It finds nothing
 // if that makes room on the stack, which functions do only at their start:
 // behind a call that does not return, it may be another's. Of one that does not
-// make room, the CFA is then none by the ABI.
-func (s *CodeStepper) returns(c *Cursor, pc uint64, row *arch.Row) bool {
+// make room, the CFA is then none by the ABI, or the return address was in the
+// link register before a call.
+func (s *CodeStepper) returns(c *Cursor, pc uint64, linked bool, row *arch.Row) bool {
 	a := c.Arch
-	from := onPath{at: pc, sp: arch.SameValue(a.SP), fp: arch.SameValue(a.FP)}
-	p := s.follow(c, from, 0, func(p *onPath, f *disasm.Flow) verdict {
+	from := onPath{at: pc, sp: arch.SameValue(a.SP), fp: arch.SameValue(a.FP), ra: a.Entry.RA}
+	if from.ra.Base == arch.Register && !linked {
+		from.ra = arch.Rule{}
+	}
+	p := s.follow(c, from, path{pc, 0, linked}, func(p *onPath, f *disasm.Flow) verdict {
 		switch {
-		case f.Entry, f.Push != arch.NoReg, f.SP.Base == arch.Register && f.SP.Reg == a.SP && f.SP.Off < 0:
+		case f.Entry, f.SP.Base == arch.Register && f.SP.Reg == a.SP && f.SP.Off < 0:
 			return leave
-		case f.Next == disasm.Return && p.sp.Base == arch.Register:
+		case f.Next == disasm.Return && p.sp.Base == arch.Register && p.ra.Base != arch.Undefined:
 			return arrived
 		}
 		return goOn
@@ -155,53 +178,100 @@ func (s *CodeStepper) returns(c *Cursor, pc uint64, row *arch.Row) bool {
 	if p == nil {
 		return false
 	}
-	*row = arch.Row{CFA: p.sp, RA: arch.AtCFA(-8), FP: p.fp, CalleeSaved: true}
-	row.CFA.Off += 8
+	*row = arch.Row{CFA: p.sp, RA: p.ra, FP: p.fp, CalleeSaved: true}
+	if row.CFA.Deref {
+		row.CFA.Add += int16(a.Entry.CFA.Off)
+	} else {
+		row.CFA.Off += a.Entry.CFA.Off
+	}
 	s.restore(a, p, row)
-	cfa, ok := c.Regs.Get(row.CFA.Reg)
-	if cfa += uint64(row.CFA.Off); !ok || cfa%stackAlign != 0 {
+	cfa, ok := known(c, row.CFA, 0)
+	if !ok || cfa%a.StackAlign != 0 {
 		return false
 	}
-	ra, err := c.Mem.Uint64(cfa - 8)
-	if err != nil {
+	ra, ok := known(c, row.RA, cfa)
+	if !ok || ra == 0 {
 		return false
 	}
-	start, ok := calledBefore(c, ra, pc)
+	start, ok := calledBefore(c, ra&^c.PACMask, pc)
 	return !ok || start <= pc || s.fromStart(c, start, pc) != nil
 }
 
 // atBase makes the row of a function that the first one of a thread called, by a
 // call that does not tell where it goes: the first return address on the stack
-// is in code that has no caller.
+// is in code that has no caller. Before that may be where the kernel has put the
+// arguments of the process.
 func (s *CodeStepper) atBase(c *Cursor, sp uint64, row *arch.Row) bool {
+	a := c.Arch
 	if c.Module == nil {
 		return false
 	}
-	for at := sp &^ 7; at-sp&^7 < maxBase; at += 8 {
+	for at := sp &^ 7; at-sp&^7 < maxBase-uint64(a.SPFromCFA); at += 8 {
 		ra, err := c.Mem.Uint64(at)
 		if s.work++; err != nil || s.work > maxCodeWork {
 			return false
 		}
+		if startsProcess(c, at, ra) {
+			*row = arch.Row{CFA: arch.RegOffset(a.SP, int64(at-sp)), Evaluated: true}
+			return true
+		}
+		ra &^= c.PACMask
 		code, err := c.Code.Bytes(ra-callSize, callSize)
-		if err != nil || !c.Arch.EndsInCall(code) {
+		if err != nil || !a.EndsInCall(code) {
 			continue
 		}
 		place := c.Find(ra - 1)
 		if !place.Executable {
 			continue
 		}
-		*row = arch.Row{CFA: arch.RegOffset(c.Arch.SP, int64(at+8-sp)), RA: arch.AtCFA(-8)}
-		return (at+8)%stackAlign == 0 && (atEntry(place.Module, ra-1) || deadEnd(c.Arch, c.Code, ra, true))
+		cfa := at - uint64(a.FramePointer.RA.Off)
+		*row = arch.Row{CFA: arch.RegOffset(a.SP, int64(cfa-sp)), RA: a.FramePointer.RA, Extra: a.FramePointer.Extra, Evaluated: true}
+		return cfa%a.StackAlign == 0 && (atEntry(place.Module, ra-1) || deadEnd(a, c.Code, ra, true))
 	}
 	return false
 }
 
-// restore adds the rules of the registers that were pushed or popped.
+// startsProcess reports whether the stack at an address, where the word n is,
+// is as the kernel makes it for a new process: n is the number of arguments,
+// pointers to them and to the environment follow, each with 0 behind, and the
+// auxiliary vector, which has the program's entry [System V psABI, 3.4.1].
+func startsProcess(c *Cursor, at, n uint64) bool {
+	if n == 0 || n > maxArgs || at%16 != 0 {
+		return false
+	}
+	at += 8 + 8*n
+	if end, err := c.Mem.Uint64(at); err != nil || end != 0 {
+		return false
+	}
+	for range maxArgs {
+		at += 8
+		if variable, err := c.Mem.Uint64(at); err != nil {
+			return false
+		} else if variable == 0 {
+			break
+		}
+	}
+	for range maxAux {
+		kind, err1 := c.Mem.Uint64(at + 8)
+		value, err2 := c.Mem.Uint64(at + 16)
+		if err1 != nil || err2 != nil || kind == 0 {
+			return false
+		}
+		if kind == auxEntry {
+			m := c.Find(value).Module
+			return m != nil && m.Entry == value
+		}
+		at += 16
+	}
+	return false
+}
+
+// restore adds the rules of the registers that were stored or loaded.
 func (s *CodeStepper) restore(a *arch.Arch, p *onPath, row *arch.Row) {
 	s.extra = s.extra[:0]
-	for reg, rule := range p.moved {
-		switch reg := arch.Reg(reg); {
-		case rule.Base == arch.Undefined:
+	for i, rule := range p.moved {
+		switch reg := arch.Reg(i); {
+		case rule.Base == arch.Undefined && !p.lost.Has(reg):
 		case reg == a.FP:
 			row.FP = rule
 		case a.CalleeSaved.Has(reg):
@@ -209,128 +279,6 @@ func (s *CodeStepper) restore(a *arch.Arch, p *onPath, row *arch.Row) {
 		}
 	}
 	row.Extra = s.extra
-}
-
-// verdict is what becomes of a path.
-type verdict uint8
-
-const (
-	goOn verdict = iota
-	leave
-	arrived
-)
-
-// follow follows the paths from an instruction until one arrives, or remembers
-// where that led.
-func (s *CodeStepper) follow(c *Cursor, from onPath, to uint64, judge func(*onPath, *disasm.Flow) verdict) *onPath {
-	way := path{from.at, to}
-	p, known := s.paths[way]
-	if !known {
-		if s.paths == nil {
-			s.paths = make(map[path]*onPath)
-		}
-		if p = s.arrive(c, from, judge); s.work <= maxCodeWork {
-			s.paths[way] = p
-		}
-	}
-	return p
-}
-
-// arrive follows the paths from an instruction until one arrives. Those through
-// fewer calls come first: a call may not return.
-func (s *CodeStepper) arrive(c *Cursor, from onPath, judge func(*onPath, *disasm.Flow) verdict) *onPath {
-	s.seen = map[uint64]bool{}
-	s.now, s.later = append(s.now[:0], from), s.later[:0]
-	for n := 0; n < maxPath; n++ {
-		if len(s.now) == 0 {
-			s.now, s.later = s.later, s.now
-		}
-		if s.work += followCost; len(s.now) == 0 || s.work > maxCodeWork {
-			return nil
-		}
-		p := s.now[len(s.now)-1]
-		s.now = s.now[:len(s.now)-1]
-		if s.seen[p.at] {
-			continue
-		}
-		s.seen[p.at] = true
-		f := disasm.FlowOf(c.Arch, codeAfter(c.Code, p.at), p.at)
-		switch judge(&p, &f) {
-		case arrived:
-			return &p
-		case leave:
-			continue
-		case goOn:
-		}
-		p.pass(c.Arch, &f)
-		next := p
-		next.at += uint64(f.Size)
-		switch f.Next {
-		case disasm.Nowhere, disasm.Halt, disasm.Return:
-		case disasm.Through, disasm.System:
-			s.now = append(s.now, next)
-		case disasm.Call:
-			s.later = append(s.later, next)
-		case disasm.Jump:
-			p.at = f.Target
-			s.now = append(s.now, p)
-		case disasm.Branch:
-			p.at = f.Target
-			s.now = append(s.now, p, next)
-		}
-	}
-	return nil
-}
-
-// pass applies an instruction.
-func (p *onPath) pass(a *arch.Arch, f *disasm.Flow) {
-	sp, fp := p.value(a, f.SP), p.value(a, f.FP)
-	if f.Push < codeRegs && p.moved[f.Push].Base == arch.Undefined && (f.Push != a.FP || p.fp == arch.SameValue(a.FP)) && sp.Base != arch.Undefined {
-		p.moved[f.Push] = sp
-		p.moved[f.Push].Deref = true
-	}
-	if f.Pop < codeRegs {
-		from := p.sp
-		if f.Pop == a.FP {
-			from = fp
-		}
-		from.Deref = true
-		switch {
-		case from.Base == arch.CFA && p.moved[f.Pop] == from: // as it was at the function's start
-			p.moved[f.Pop] = arch.Rule{}
-			if f.Pop == a.FP {
-				fp = arch.SameValue(a.FP)
-			}
-		case from.Base == arch.Register:
-			p.moved[f.Pop] = from
-		}
-	}
-	p.sp, p.fp = sp, fp
-}
-
-// value returns what a rule in terms of SP and FP gives.
-func (p *onPath) value(a *arch.Arch, r arch.Rule) arch.Rule {
-	from := p.sp
-	if r.Reg == a.FP {
-		from = p.fp
-	}
-	if r.Base == arch.Undefined || from.Base == arch.Undefined || from.Deref && r != arch.SameValue(a.FP) {
-		return arch.Rule{}
-	}
-	from.Off += r.Off
-	from.Deref = from.Deref || r.Deref
-	return from
-}
-
-// codeAfter returns code at pc, as much as the longest instruction takes or
-// there is.
-func codeAfter(code *memreader.Words, pc uint64) []byte {
-	for size := disasm.MaxSize; size > 0; size-- {
-		if b, err := code.Bytes(pc, size); err == nil {
-			return b
-		}
-	}
-	return nil
 }
 
 // atEntry reports whether pc is in the program's first function, which does not

@@ -290,6 +290,7 @@ func TestCodeFromStart(t *testing.T) {
 func TestCodeBounded(t *testing.T) {
 	p := newCodeProcess()
 	p.code(codeAt, "\x59\xc3")
+	p.poke(stackAt+8, dataAt)
 	s := &CodeStepper{work: maxCodeWork}
 	u := p.unwinder()
 	u.start()
@@ -308,6 +309,7 @@ func TestCodeAtEnd(t *testing.T) {
 	p := newCodeProcess()
 	const end = codeAt + areaSize - 2
 	p.code(end, "\x59\xc3")
+	p.poke(stackAt+8, dataAt)
 	s := new(CodeStepper)
 	u := p.unwinder()
 	u.start()

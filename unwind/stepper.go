@@ -38,6 +38,9 @@ type Cursor struct {
 	Exact bool
 	// Find tells what is at an address; a zero Place if nothing is mapped.
 	Find func(addr uint64) Place
+	// PACMask are the bits of a return address that a pointer authentication code
+	// may occupy.
+	PACMask uint64
 	// Walk tells the stacks apart that one Unwinder walks.
 	Walk uint64
 }

@@ -196,13 +196,16 @@ func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
 	}
 	u.cursor = Cursor{
 		Arch: u.Arch, Mem: &u.words, Module: f.Module, PC: f.LookupPC(), Regs: &f.Regs, Code: &u.code,
-		Exact: f.Exact, Find: u.Find, Walk: u.walk,
+		Exact: f.Exact, Find: u.Find, PACMask: u.PACMask, Walk: u.walk,
 	}
 	tabled := false // a table had a row, whatever came of it
 	for _, s := range u.Steppers {
 		m := s.Method()
 		if m.convention() && tabled {
 			continue // a convention does not overrule a table
+		}
+		if m == FramePointer && !promisesFramePointers(f.Module) && u.ends(f) {
+			continue // a frame pointer here is the parent's
 		}
 		*row = arch.Row{}
 		found, err := s.Row(&u.cursor, row)

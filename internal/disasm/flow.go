@@ -1,10 +1,6 @@
 package disasm
 
-import (
-	"golang.org/x/arch/x86/x86asm"
-
-	"github.com/sfcore/sfcore/arch"
-)
+import "github.com/sfcore/sfcore/arch"
 
 // Next is where the code goes on after an instruction.
 type Next uint8
@@ -18,7 +14,8 @@ const (
 	Branch              // at the next instruction or at Target
 	Jump                // at Target
 	Return              // in the caller
-	Halt                // nowhere: HLT, which stands behind calls that do not return
+	Halt                // nowhere: HLT of amd64, which stands behind calls that do not return
+	Exit                // nowhere: the system ends the thread
 )
 
 // Flow is what an instruction does to the frame of its function.
@@ -26,155 +23,75 @@ type Flow struct {
 	Next   Next
 	Size   int    // bytes of the instruction
 	Target uint64 // of a direct Call, Branch or Jump
-	// Entry is set where functions begin and nothing else does (ENDBR64).
+	// Entry is set where functions begin and nothing else does (ENDBR64, PACIASP).
 	Entry bool
 	// Leaves is set where SP is loaded from a register other than FP.
 	Leaves bool
-	// SP and FP are these registers afterwards, by those before; Undefined if
-	// that is not known.
-	SP, FP arch.Rule
-	// Push is a register that was put where SP is afterwards. Pop is one that was
-	// loaded from where SP was before. Either may be NoReg.
-	Push, Pop arch.Reg
+	// SP, FP and the link register, if there is one, are these afterwards, by SP
+	// and FP before; Undefined if that is not known.
+	SP, FP, LR arch.Rule
+	// Moves are registers that are stored in memory or loaded from there.
+	Moves [2]Move
+}
+
+// Move is where registers are stored, or loaded from. The zero Move is none.
+type Move struct {
+	First arch.Reg
+	Num   uint8 // how many, one after the other: 8 bytes each
+	Load  bool
+	// At is the address of the first by SP and FP before the instruction, even if
+	// that changes them.
+	At arch.Rule
 }
 
 // FlowOf tells what the instruction does that code, which is at address pc,
-// begins with. Only amd64 is known; elsewhere the code leads nowhere.
+// begins with. [MaxSize] bytes of code suffice. What is not known leads nowhere.
 func FlowOf(a *arch.Arch, code []byte, pc uint64) Flow {
-	f := Flow{SP: arch.SameValue(a.SP), FP: arch.SameValue(a.FP), Push: arch.NoReg, Pop: arch.NoReg}
-	if a.Machine == arch.EMX86_64 {
+	f := Flow{SP: arch.SameValue(a.SP), FP: arch.SameValue(a.FP), LR: arch.SameValue(a.LR)}
+	switch a.Machine {
+	case arch.EMX86_64:
 		f.amd64(a, code, pc)
+	case arch.EMAArch64:
+		f.aarch64(a, code, pc)
 	}
 	return f
 }
 
-func (f *Flow) amd64(a *arch.Arch, code []byte, pc uint64) {
-	if len(code) >= len(endbr64) && string(code[:len(endbr64)]) == endbr64 {
-		f.Next, f.Size, f.Entry = Through, len(endbr64), true
-		return
-	}
-	if v := decodeVector(code); v.size > 0 {
-		f.Next, f.Size = Through, v.size
-		if v.fp {
-			f.FP = arch.Rule{}
-		}
-		return
-	}
-	inst, err := x86asm.Decode(code[:min(len(code), MaxSize)], 64)
-	if err != nil || inst.Op == 0 || inst.Len <= 0 {
-		return
-	}
-	f.Next, f.Size = Through, inst.Len
-	to := inst.Args[0]
-	rel, direct := to.(x86asm.Rel)
-	f.Target = pc + uint64(inst.Len) + uint64(int64(rel))
-	switch inst.Op {
-	case x86asm.RET:
-		f.Next = Return
-	case x86asm.CALL:
-		f.Next = Call
-	case x86asm.JMP:
-		f.Next = Jump
-		if !direct {
-			f.Next = Nowhere
-		}
-	case x86asm.CMP, x86asm.TEST:
-	case x86asm.HLT:
-		f.Next = Halt
-	case x86asm.SYSCALL:
-		f.Next = System
-	case x86asm.UD0, x86asm.UD1, x86asm.UD2, x86asm.INT, x86asm.INTO, x86asm.IRET, x86asm.IRETD, x86asm.IRETQ,
-		x86asm.LCALL, x86asm.LJMP, x86asm.LRET, x86asm.SYSEXIT, x86asm.SYSRET, x86asm.ENTER:
-		f.Next = Nowhere
-	case x86asm.PUSH:
-		f.SP, f.Push = arch.RegOffset(a.SP, -8), amd64Reg(to)
-		if inst.MemBytes == 2 || inst.DataSize == 16 {
-			f.SP = arch.Rule{}
-		}
-	case x86asm.POP:
-		if f.SP, f.Pop = arch.RegOffset(a.SP, 8), amd64Reg(to); f.Pop == arch.NoReg || f.Pop == a.SP {
-			f.SP = arch.Rule{}
-		}
-		if f.Pop == a.FP {
-			f.FP = arch.AtReg(a.SP, 0)
-		}
-	case x86asm.PUSHFQ:
-		f.SP = arch.RegOffset(a.SP, -8)
-	case x86asm.POPFQ:
-		f.SP = arch.RegOffset(a.SP, 8)
-	case x86asm.LEAVE:
-		f.SP, f.FP, f.Pop = arch.RegOffset(a.FP, 8), arch.AtReg(a.FP, 0), a.FP
+// set says what a register is afterwards, if it is one that is followed.
+func (f *Flow) set(a *arch.Arch, reg arch.Reg, r arch.Rule) {
+	switch reg {
+	case a.SP:
+		f.SP = r
+	case a.FP:
+		f.FP = r
+	case a.LR:
+		f.LR = r
 	default:
-		if direct {
-			f.Next = Branch
-		}
-		if changes(inst, amd64SP) {
-			f.SP = amd64Value(a, inst, a.SP)
-			f.Leaves = inst.Op == x86asm.MOV && f.SP.Base == arch.Undefined && to == x86asm.RSP && amd64Reg(inst.Args[1]) != arch.NoReg
-		}
-		if changes(inst, amd64FP) {
-			f.FP = amd64Value(a, inst, a.FP)
-		}
 	}
 }
 
-// The names of SP and FP, of any size.
-var (
-	amd64SP = []x86asm.Reg{x86asm.RSP, x86asm.ESP, x86asm.SP, x86asm.SPB}
-	amd64FP = []x86asm.Reg{x86asm.RBP, x86asm.EBP, x86asm.BP, x86asm.BPB}
-)
-
-// changes reports whether an instruction may change a register: it is the first
-// argument, or the second of an exchange.
-func changes(inst x86asm.Inst, reg []x86asm.Reg) bool {
-	for i, arg := range inst.Args[:2] {
-		for _, r := range reg {
-			if arg == r && (i == 0 || inst.Op == x86asm.XCHG || inst.Op == x86asm.XADD || inst.Op == x86asm.CMPXCHG) {
-				return true
-			}
-		}
-	}
-	return false
+// store adds the storing of registers that follow each other, load the loading.
+// Nothing is known of what is at an Undefined address.
+func (f *Flow) store(first arch.Reg, num uint8, at arch.Rule) {
+	f.move(Move{First: first, Num: num, At: at})
 }
 
-// amd64Value returns the rule for what an instruction makes of SP or FP.
-func amd64Value(a *arch.Arch, inst x86asm.Inst, to arch.Reg) arch.Rule {
-	if amd64Reg(inst.Args[0]) != to {
-		return arch.Rule{} // a part of it
+func (f *Flow) load(a *arch.Arch, first arch.Reg, num uint8, at arch.Rule) {
+	for i := range num {
+		from := at
+		from.Off += 8 * int64(i)
+		from.Deref = at.Base != arch.Undefined
+		f.set(a, first+arch.Reg(i), from)
 	}
-	op := inst.Op
-	switch from := inst.Args[1].(type) {
-	case x86asm.Imm:
-		switch op {
-		case x86asm.ADD:
-			return arch.RegOffset(to, int64(from))
-		case x86asm.SUB:
-			return arch.RegOffset(to, -int64(from))
-		default: // and such: nobody knows
-		}
-	case x86asm.Mem:
-		if base := amd64Reg(from.Base); op == x86asm.LEA && from.Index == 0 && (base == a.SP || base == a.FP) {
-			return arch.RegOffset(base, from.Disp)
-		}
-	case x86asm.Reg:
-		if base := amd64Reg(from); op == x86asm.MOV && (base == a.SP || base == a.FP) {
-			return arch.RegOffset(base, 0)
-		}
-	}
-	return arch.Rule{}
+	f.move(Move{First: first, Num: num, Load: true, At: at})
 }
 
-// amd64Reg returns the register that an argument is, NoReg if it is none of 64
-// bits.
-func amd64Reg(arg x86asm.Arg) arch.Reg {
-	reg, ok := arg.(x86asm.Reg)
-	if !ok || reg < x86asm.RAX || reg > x86asm.R15 {
-		return arch.NoReg
+func (f *Flow) move(m Move) {
+	switch {
+	case m.At.Base == arch.Undefined:
+	case f.Moves[0].Num == 0:
+		f.Moves[0] = m
+	default:
+		f.Moves[1] = m
 	}
-	// x86asm goes by encoding: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 and on
-	// [System V psABI, figure 3.36].
-	if n := reg - x86asm.RAX; n < 8 {
-		return [...]arch.Reg{0, 2, 1, 3, 7, 6, 4, 5}[n]
-	}
-	return arch.Reg(reg - x86asm.RAX)
 }

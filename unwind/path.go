@@ -1,0 +1,213 @@
+package unwind
+
+import (
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/disasm"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+const (
+	// maxPath bounds the instructions that are followed from one address.
+	maxPath = 1 << 10
+
+	// codeRegs is how many registers are followed: the general ones.
+	codeRegs = 31
+)
+
+// path is from an instruction to another, or to a return if to is 0; linked tells
+// whether the link register may hold the return address at its begin.
+type path struct {
+	from, to uint64
+	linked   bool
+}
+
+// onPath is what is known when an instruction is reached, by the CFA at the
+// function's start or the registers at pc: SP, FP and the return address as far
+// as it is in the link register, and of registers where they were stored or
+// loaded from, if they were.
+type onPath struct {
+	at         uint64
+	sp, fp, ra arch.Rule
+	moved      [codeRegs]arch.Rule
+	// late are registers that were stored behind pc: what was loaded from there
+	// is not there yet. lost are those that were.
+	late, lost arch.RegSet
+}
+
+// verdict is what becomes of a path.
+type verdict uint8
+
+const (
+	goOn verdict = iota
+	leave
+	arrived
+)
+
+// follow follows the paths from an instruction until one arrives, or remembers
+// where that led.
+func (s *CodeStepper) follow(c *Cursor, from onPath, way path, judge func(*onPath, *disasm.Flow) verdict) *onPath {
+	p, known := s.paths[way]
+	if !known {
+		if s.paths == nil {
+			s.paths = make(map[path]*onPath)
+		}
+		if p = s.arrive(c, from, judge); s.work <= maxCodeWork {
+			s.paths[way] = p
+		}
+	}
+	return p
+}
+
+// arrive follows the paths from an instruction until one arrives. Those through
+// fewer calls come first: a call may not return.
+func (s *CodeStepper) arrive(c *Cursor, from onPath, judge func(*onPath, *disasm.Flow) verdict) *onPath {
+	s.seen = map[uint64]bool{}
+	s.now, s.later = append(s.now[:0], from), s.later[:0]
+	for n := 0; n < maxPath; n++ {
+		if len(s.now) == 0 {
+			s.now, s.later = s.later, s.now
+		}
+		if s.work += followCost; len(s.now) == 0 || s.work > maxCodeWork {
+			return nil
+		}
+		p := s.now[len(s.now)-1]
+		s.now = s.now[:len(s.now)-1]
+		if s.seen[p.at] {
+			continue
+		}
+		s.seen[p.at] = true
+		f := disasm.FlowOf(c.Arch, codeAfter(c.Code, p.at), p.at)
+		switch judge(&p, &f) {
+		case arrived:
+			return &p
+		case leave:
+			continue
+		case goOn:
+		}
+		p.pass(c.Arch, &f)
+		next := p
+		next.at += uint64(f.Size)
+		switch f.Next {
+		case disasm.Nowhere, disasm.Halt, disasm.Exit, disasm.Return:
+		case disasm.Through, disasm.System:
+			s.now = append(s.now, next)
+		case disasm.Call:
+			s.later = append(s.later, next)
+		case disasm.Jump:
+			p.at = f.Target
+			s.now = append(s.now, p)
+		case disasm.Branch:
+			p.at = f.Target
+			s.now = append(s.now, p, next)
+		}
+	}
+	return nil
+}
+
+// pass applies an instruction.
+func (p *onPath) pass(a *arch.Arch, f *disasm.Flow) {
+	next := *p
+	next.sp, next.fp, next.ra = p.value(a, f.SP), p.value(a, f.FP), p.value(a, f.LR)
+	for _, m := range f.Moves {
+		at := p.value(a, m.At)
+		if at.Base == arch.Undefined || at.Deref {
+			continue
+		}
+		at.Deref = true
+		for i := range m.Num {
+			if reg := m.First + arch.Reg(i); reg < codeRegs && m.Load {
+				next.load(a, reg, at)
+			} else if reg < codeRegs {
+				next.store(a, p, reg, at)
+			}
+			at.Off += 8
+		}
+	}
+	*p = next
+}
+
+// store notes where a register was saved: the first time that it was stored,
+// if it still was what the caller had.
+func (p *onPath) store(a *arch.Arch, before *onPath, reg arch.Reg, at arch.Rule) {
+	switch {
+	case at.Base != arch.CFA:
+		p.late |= 1 << reg
+	case p.moved[reg].Base != arch.Undefined:
+	case before.value(a, arch.SameValue(reg)) != startValue(a, reg):
+	default:
+		p.moved[reg] = at
+	}
+}
+
+// load notes that a register is as it was at the function's start or, behind pc,
+// from where its value comes.
+func (p *onPath) load(a *arch.Arch, reg arch.Reg, at arch.Rule) {
+	value := startValue(a, reg)
+	switch {
+	case at.Base == arch.CFA && p.moved[reg] == at:
+		p.moved[reg] = arch.Rule{}
+	case at.Base == arch.CFA:
+		return
+	case p.late.Has(reg):
+		value = arch.Rule{}
+		p.moved[reg] = value
+		p.lost |= 1 << reg
+	default:
+		value = at
+		p.moved[reg] = value
+	}
+	switch reg {
+	case a.SP:
+		p.sp = value
+	case a.FP:
+		p.fp = value
+	case a.LR:
+		p.ra = value
+	default:
+	}
+}
+
+// startValue is what is known of a register where its function starts.
+func startValue(a *arch.Arch, reg arch.Reg) arch.Rule {
+	switch reg {
+	case a.SP:
+		return arch.Rule{Base: arch.CFA, Off: -a.Entry.CFA.Off}
+	case a.FP:
+		return a.Entry.FP
+	case a.LR:
+		return a.Entry.RA
+	default:
+		return arch.SameValue(reg)
+	}
+}
+
+// value returns what a rule in terms of SP, FP and the link register gives.
+func (p *onPath) value(a *arch.Arch, r arch.Rule) arch.Rule {
+	from := arch.SameValue(r.Reg)
+	switch r.Reg {
+	case a.SP:
+		from = p.sp
+	case a.FP:
+		from = p.fp
+	case a.LR:
+		from = p.ra
+	default:
+	}
+	if r.Base == arch.Undefined || from.Base == arch.Undefined || from.Deref && r != arch.SameValue(r.Reg) {
+		return arch.Rule{}
+	}
+	from.Off += r.Off
+	from.Deref = from.Deref || r.Deref
+	return from
+}
+
+// codeAfter returns code at pc, as much as the longest instruction takes or
+// there is.
+func codeAfter(code *memreader.Words, pc uint64) []byte {
+	for size := disasm.MaxSize; size > 0; size-- {
+		if b, err := code.Bytes(pc, size); err == nil {
+			return b
+		}
+	}
+	return nil
+}
