@@ -64,6 +64,10 @@ func Parallel[T any](ctx context.Context, t *Target, threads []*core.Thread, f f
 		done   chan T
 	}
 	return func(yield func(T) bool) {
+		if len(threads) == 1 {
+			yield(f(t.NewWalker(), threads[0]))
+			return
+		}
 		ctx, cancel := context.WithCancel(ctx)
 		var workers sync.WaitGroup
 		defer workers.Wait()

@@ -17,16 +17,18 @@ import (
 	"github.com/sfcore/sfcore/internal/testkit"
 )
 
-// sandboxTest makes the test binary do something else, since nothing leads out
-// of a sandbox.
-const sandboxTest = "SFCORE_SANDBOX_TEST"
+// beAnother makes the test binary do something else: nothing leads out
+// of a sandbox, and interrupts are for a whole process.
+const beAnother = "SFCORE_TEST_AS"
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(sandboxTest) {
+	switch os.Getenv(beAnother) {
 	case "main":
 		main()
 	case "try":
 		try()
+	case "wait":
+		wait()
 	default:
 		os.Exit(m.Run())
 	}
@@ -78,7 +80,7 @@ func inSandbox(t *testing.T, mode string, args ...string) (out string, code int)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(os.Environ(), sandboxTest+"="+mode)
+	cmd.Env = append(os.Environ(), beAnother+"="+mode)
 	b, err := cmd.Output()
 	if ee, ok := errors.AsType[*exec.ExitError](err); ok {
 		if text := string(b) + string(ee.Stderr); ee.ExitCode() == exitFailed && strings.Contains(text, "--sandbox") {
