@@ -21,9 +21,9 @@ import (
 // the files of a core of the corpus. A report says the same after it went
 // through JSON, its stacks hold together, and the same core gives it again.
 func FuzzReport(f *testing.F) {
-	// Cores with a signal handler and short stacks, without the zeros in them: a
+	// Cores with a signal handler or registered code, and short stacks, without the zeros in them: a
 	// deep stack takes five times as long.
-	names := []string{"amd64-v3-sig-leaf", "aarch64-v3-sig-leaf", "s390x-v3-sig-leaf"}
+	names := []string{"amd64-v3-sig-leaf", "aarch64-v3-sig-leaf", "s390x-v3-sig-leaf", "amd64-none-jit", "s390x-qemuuser-none-jit"}
 	largest := 0
 	for which, name := range names {
 		packed, err := os.ReadFile(filepath.Join(coresDir, name, "core.zst"))

@@ -20,7 +20,10 @@ const (
 
 	// maxJITBytes bounds the sizes of all registered images together: of a live
 	// process they are copied.
-	maxJITBytes = 512 << 20
+	maxJITBytes = 256 << 20
+
+	// maxJITRuns bounds the runs of code: an image has one, or one for each function.
+	maxJITRuns = 1 << 20
 )
 
 // linkedOfJIT are the sections of a relocatable image that are relocated.
@@ -106,9 +109,9 @@ type tally struct {
 	first error
 }
 
-func (c *tally) add(err error) {
+func (c *tally) add(format string, args ...any) {
 	if c.n++; c.n == 1 {
-		c.first = err
+		c.first = fmt.Errorf(format, args...)
 	}
 }
 
@@ -131,7 +134,7 @@ func (t *Target) findJIT() {
 		}
 		for _, e := range list {
 			if err := f.add(e); err != nil {
-				f.unusable.add(fmt.Errorf("at %#x: %w", e.Addr, err))
+				f.unusable.add("at %#x: %w", e.Addr, err)
 			}
 		}
 	}
@@ -188,7 +191,9 @@ func (f *jitFinder) add(e core.JITEntry) error {
 		switch {
 		case c.Lo == 0 || c.Lo == c.Hi: // it was not loaded
 		case !f.allows(c.Lo, c.Hi):
-			f.elsewhere.add(fmt.Errorf("%#x to %#x", c.Lo, c.Hi))
+			f.elsewhere.add("%#x to %#x", c.Lo, c.Hi)
+		case len(f.code) == maxJITRuns:
+			return fmt.Errorf("there are more runs of code than the limit of %d", maxJITRuns)
 		default:
 			f.code = append(f.code, jitCode{c.Lo, c.Hi, m, len(f.code)})
 			if m.Hi == 0 {
@@ -232,11 +237,11 @@ func (f *jitFinder) settle() []jitCode {
 			if last.age < c.age {
 				break
 			}
-			f.replaced.add(fmt.Errorf("%#x to %#x", last.lo, last.hi))
+			f.replaced.add("%#x to %#x", last.lo, last.hi)
 			settled = settled[:len(settled)-1]
 		}
 		if n := len(settled); n > 0 && settled[n-1].hi > c.lo {
-			f.replaced.add(fmt.Errorf("%#x to %#x", c.lo, c.hi))
+			f.replaced.add("%#x to %#x", c.lo, c.hi)
 			continue
 		}
 		settled = append(settled, c)
@@ -250,7 +255,7 @@ func (f *jitFinder) report() {
 		tally
 		what string
 	}{
-		{f.unusable, "images that cannot be used"},
+		{f.unusable, "images that cannot be used, or not in full"},
 		{f.elsewhere, "runs of code outside of executable memory that is in no module, which are not used"},
 		{f.replaced, "runs of code where there is newer code, which are not used"},
 	} {

@@ -12,6 +12,8 @@ import (
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/sframe"
+	"github.com/sfcore/sfcore/unwind"
 )
 
 const (
@@ -192,6 +194,32 @@ func TestJIT(t *testing.T) {
 	}
 }
 
+// An image may have .sframe, which is believed no more than other tables.
+func TestJITSFrame(t *testing.T) {
+	const at = jitHeap + 0x800
+	p := newJITProcess(arch.AMD64)
+	row := arch.Row{CFA: arch.RegOffset(p.arch.SP, jitFrame), RA: arch.AtCFA(-8), FP: arch.SameValue(p.arch.FP)}
+	b := sframe.Builder{Version: sframe.V3, ABI: sframe.AMD64LE, FixedRA: -8, Funcs: []sframe.FuncRows{
+		{Start: jitText, Size: 64, Rows: []sframe.RowAt{{At: 0, Row: row}}},
+	}}
+	data, err := b.Append(nil, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := p.image(elfx.TypeRel, "leaf", jitText, 64, false)
+	e.Sections = append(e.Sections, testkit.ELFSection{Name: ".sframe", Type: elfx.SectGNUSFrame, Flags: elfx.SectAlloc, Addr: at, Data: data, Align: 8})
+	p.register(e)
+	copy(p.stack[jitFrame-8:], p.order.AppendUint64(nil, p.call(jitText+32)))
+	tg := p.target(t)
+	th := &tg.img.Threads[0]
+	th.Regs.Set(p.arch.PC, jitText+8)
+	th.Regs.Set(p.arch.SP, jitStack)
+	s := tg.NewWalker().Walk(th)
+	if len(s.Frames) < 2 || s.Frames[1].Method != unwind.SFrame || s.Frames[1].Trust != unwind.Checked || s.Frames[1].PC != jitText+34 {
+		t.Errorf("got %+v, %v", s.Frames, s.Stop)
+	}
+}
+
 // withoutHeap is memory that lacks what only a live process has.
 type withoutHeap struct{ memreader.Reader }
 
@@ -216,7 +244,7 @@ func TestJITHostile(t *testing.T) {
 		{"beside it", func(*jitProcess) {}, good + 0x40, "", ""},
 		{"cycle", func(p *jitProcess) { p.last = jitHeap }, good, "[jit] good+0", "/program: __jit_debug_descriptor: the list leads back"},
 		{"nowhere", func(p *jitProcess) { p.last = 0x1000 }, good, "[jit] good+0", "memory at 0x1010: not mapped"},
-		{"no image", func(p *jitProcess) { p.images = append(p.images, []byte("not an image at all")) }, good, "[jit] good+0", "registered 1 images that cannot be used; the first is at 0x10000013"},
+		{"no image", func(p *jitProcess) { p.images = append(p.images, []byte("not an image at all")) }, good, "[jit] good+0", "registered 1 images that cannot be used, or not in full; the first is at 0x10000013"},
 		{"empty image", func(p *jitProcess) { p.images = append(p.images, nil) }, good, "[jit] good+0", "the file is empty"},
 		{"another machine", func(p *jitProcess) {
 			e := p.image(elfx.TypeRel, "other", jitText+0x200, 16, true)
@@ -284,6 +312,10 @@ func TestJITTooLarge(t *testing.T) {
 		if err := f.add(e); (err == nil) != (i == 0) || i > 0 && !strings.Contains(err.Error(), "limit") {
 			t.Errorf("image %d: got %v", i, err)
 		}
+	}
+	f.code = make([]jitCode, maxJITRuns)
+	if err := f.add(core.JITEntry{Addr: jitImages, Size: uint64(len(p.images[0]))}); err == nil || len(f.code) != maxJITRuns {
+		t.Errorf("got %v, and %d runs of code", err, len(f.code))
 	}
 }
 
