@@ -1,7 +1,9 @@
 package target_test
 
 import (
+	"context"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -35,5 +37,25 @@ func TestParallelLeft(t *testing.T) {
 	}
 	if n := running.Load(); n != 0 {
 		t.Errorf("%d calls go on", n)
+	}
+}
+
+// Threads come in their order, however many there are; none when ctx is done.
+func TestParallelOrder(t *testing.T) {
+	tg := openCase(t, "amd64-v3-threads", target.Options{})
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, threads := range [][]*core.Thread{nil, tg.Threads()[:1], tg.Threads()} {
+		var got []*core.Thread
+		for th := range target.Parallel(t.Context(), tg, threads, func(_ *target.Walker, th *core.Thread) *core.Thread { return th }) {
+			got = append(got, th)
+		}
+		if !slices.Equal(got, threads) {
+			t.Errorf("got %d threads of %d, or others", len(got), len(threads))
+		}
+		for range target.Parallel(done, tg, threads, func(*target.Walker, *core.Thread) bool { return true }) {
+			t.Errorf("%d threads, cancelled: got one", len(threads))
+			break
+		}
 	}
 }

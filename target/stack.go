@@ -64,7 +64,10 @@ func Parallel[T any](ctx context.Context, t *Target, threads []*core.Thread, f f
 		done   chan T
 	}
 	return func(yield func(T) bool) {
-		if len(threads) == 1 {
+		switch {
+		case ctx.Err() != nil:
+			return
+		case len(threads) == 1:
 			yield(f(t.NewWalker(), threads[0]))
 			return
 		}
