@@ -48,7 +48,8 @@ func (m *Module) address(name string, files ...*elfx.File) (uint64, bool) {
 // valueOf searches a symbol table, which is not sorted by name.
 func valueOf(tab *elfx.SymTab, name string) (uint64, bool) {
 	want := append([]byte(name), 0)
-	if !bytes.Contains(tab.Strings, want) {
+	// What most names begin with takes long to search for.
+	if !bytes.Contains(tab.Strings, bytes.TrimLeft(want, "_")) {
 		return 0, false
 	}
 	for i := range tab.Len() {
