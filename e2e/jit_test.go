@@ -29,8 +29,10 @@ func TestJIT(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			defer cmd.Wait()
-			defer cmd.Process.Kill()
+			defer func() {
+				_ = cmd.Process.Kill()
+				_ = cmd.Wait()
+			}()
 			pid := strconv.Itoa(cmd.Process.Pid)
 			inner := func(frames []reportFrame) bool { return len(frames) > 0 && frames[0].Function == "inner" }
 			for try := 0; !inner(framesOf(t, bin, "-p", pid)); try++ {

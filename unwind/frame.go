@@ -140,7 +140,8 @@ const (
 	// code may not follow, or at an address that no call returns to.
 	Guess Trust = iota
 	// Checked is a frame found by a convention whose every check passed, or by
-	// a table where the code before PC does not confirm it.
+	// a table that the process could write to, or where the code before PC does not
+	// confirm it.
 	Checked
 	// Full is a frame that follows from the registers and from tables, and
 	// whose every check passed.
