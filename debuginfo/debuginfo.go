@@ -15,6 +15,7 @@
 package debuginfo
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -56,6 +57,9 @@ type Options struct {
 	Split func(name, dir string) iter.Seq[*elfx.File]
 	// Package returns the file (.dwp) into which all split units went.
 	Package func() *elfx.File
+	// MaxWork bounds the entries, attributes and line number operations that are
+	// decoded; 0 for 2^31, which takes some ten seconds.
+	MaxWork int
 }
 
 // Data is the debug information of one image. It is safe for concurrent use.
@@ -77,7 +81,7 @@ func New(f *elfx.File, opts Options) *Data {
 	if s := f.Section(".debug_info"); s == nil || s.Type == elfx.SectNobits || s.Size == 0 {
 		return nil
 	}
-	d := &Data{opts: opts}
+	d := &Data{opts: opts, work: work{limit: cmp.Or(opts.MaxWork, maxWork)}}
 	d.main = newFile(d, f, "")
 	return d
 }
@@ -110,23 +114,20 @@ func (d *Data) Lookup(addr uint64, dst []Location) ([]Location, error) {
 	return dst, d.work.take()
 }
 
-// maxWork bounds the entries, attributes and line number operations that are
-// decoded for one Data, so that no file takes unbounded time. The largest
-// programs need a hundredth of it for a thousand addresses.
+// maxWork is the default of [Options.MaxWork], so that no file takes unbounded
+// time. The largest programs need a hundredth of it for a thousand addresses.
 const maxWork = 1 << 31
-
-var errWork = fmt.Errorf("debug information: more than %d entries were read; this file is not looked at further", maxWork)
 
 // work counts what was decoded, and keeps the first error of a lookup.
 type work struct {
-	done int
-	err  error
+	done, limit int
+	err         error
 }
 
 // spend counts n steps and reports whether there may be more.
 func (w *work) spend(n int) bool {
-	if w.done += n; w.done > maxWork {
-		w.fail(errWork)
+	if w.done += n; w.done > w.limit {
+		w.fail(fmt.Errorf("debug information: more than %d entries were read; this file is not looked at further", w.limit))
 		return false
 	}
 	return true

@@ -10,7 +10,10 @@ import (
 // furtherFiles finds the files that the module's debug information refers to.
 func (m *Module) furtherFiles() debuginfo.Options {
 	files := m.target.files
-	if files == nil || m.registered != nil { // a file by itself, or none
+	if m.registered != nil {
+		return debuginfo.Options{MaxWork: workPerByte * len(m.registered)}
+	}
+	if files == nil { // a file by itself
 		return debuginfo.Options{}
 	}
 	return debuginfo.Options{

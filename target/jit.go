@@ -24,6 +24,10 @@ const (
 
 	// maxJITRuns bounds the runs of code: an image has one, or one for each function.
 	maxJITRuns = 1 << 20
+
+	// workPerByte bounds the work on the debug information of an image, in entries
+	// and the like for each byte of it: there may be many images.
+	workPerByte = 64
 )
 
 // linkedOfJIT are the sections of a relocatable image that are relocated.
@@ -130,7 +134,7 @@ func (t *Target) findJIT() {
 		}
 		list, err := core.JITList(words, descriptor)
 		if err != nil {
-			m.problem("%s: %s: %w", m.Path, core.JITSymbol, err)
+			t.problem("%s: %s: %w", m.Path, core.JITSymbol, err)
 		}
 		for _, e := range list {
 			if err := f.add(e); err != nil {
@@ -271,6 +275,9 @@ func (m *Module) findRegistered() {
 	t := m.target
 	f, err := elfx.Parse(m.registered)
 	if err == nil {
+		err = refusePacked(f)
+	}
+	if err == nil {
 		f, err = f.Link(linkedOfJIT...)
 	}
 	if err != nil {
@@ -285,6 +292,18 @@ func (m *Module) findRegistered() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.jit.used = append(t.jit.used, m)
+}
+
+// refusePacked refuses an image with compressed contents. No just-in-time compiler
+// takes the time for that, and small images may expand to much.
+func refusePacked(f *elfx.File) error {
+	sects, _ := f.Sections()
+	for i := range sects {
+		if s := &sects[i]; s.Flags&elfx.SectCompressed != 0 || s.Name == ".gnu_debugdata" {
+			return fmt.Errorf("section %s of a registered image is compressed; the image is not used", s.Name)
+		}
+	}
+	return nil
 }
 
 // tabled reports whether the module has unwind tables.

@@ -276,6 +276,16 @@ func TestJITHostile(t *testing.T) {
 			f.ByteOrder().PutUint64(image[f.ByteOrder().Uint64(image[40:])+ehFrame*64+shSize:], 1<<40)
 			p.images = append(p.images, image)
 		}, jitText + 0x200, "[jit] damaged+0", "[jit]: ELF: sh_size at offset"},
+		{"compressed", func(p *jitProcess) {
+			e := p.image(elfx.TypeRel, "packed", jitText+0x200, 0x40, true)
+			e.Sections[1].Flags |= elfx.SectCompressed
+			p.register(e)
+		}, jitText + 0x200, "", "[jit]: section .eh_frame of a registered image is compressed"},
+		{"compressed file", func(p *jitProcess) {
+			e := p.image(elfx.TypeRel, "packed", jitText+0x200, 0x40, true)
+			e.Sections[1].Name = ".gnu_debugdata"
+			p.register(e)
+		}, jitText + 0x200, "", "[jit]: section .gnu_debugdata of"},
 	}
 	for _, a := range []*arch.Arch{arch.AMD64, arch.S390X} {
 		for _, tt := range tests {
