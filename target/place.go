@@ -11,7 +11,7 @@ import (
 // layOut makes the map of the address space by which unwinders find modules:
 // every mapping, cut where modules begin and end.
 func (t *Target) layOut() []unwind.Place {
-	var places []unwind.Place
+	places := make([]unwind.Place, 0, len(t.img.Mappings)+2*len(t.modules))
 	for i := range t.img.Mappings {
 		m := &t.img.Mappings[i]
 		for lo := m.Lo; lo < m.Hi; {
