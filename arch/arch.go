@@ -42,6 +42,9 @@ type Arch struct {
 	CalleeSaved RegSet
 	// SPFromCFA is the caller's SP minus the CFA, in bytes.
 	SPFromCFA int64
+	// SavedSP is where a function that stores the link register stores SP too, from
+	// the CFA in bytes; 0 where none does [s390x ELF ABI, 1.2.3].
+	SavedSP int64
 	// StackAlign is what CFAs are multiples of, in bytes [psABI]. Compilers forget
 	// that only where they know what is called.
 	StackAlign uint64

@@ -29,6 +29,7 @@ var S390X = &Arch{
 	PC: s390xPC, SP: s390xR15, FP: s390xR11, LR: s390xR14,
 	CalleeSaved: Range(s390xR6, s390xR13) | Range(24, 31), // r6-r13, f8-f15
 	SPFromCFA:   -160,
+	SavedSP:     -40,
 	StackAlign:  8,
 
 	// struct s390_regs at pr_reg: PSW mask and address, 16 general registers.

@@ -162,6 +162,24 @@ func (s *CodeStepper) entered(c *Cursor, p *onPath, row *arch.Row) bool {
 // link register before a call.
 func (s *CodeStepper) returns(c *Cursor, pc uint64, linked bool, row *arch.Row) bool {
 	a := c.Arch
+	if !s.toReturn(c, pc, linked, row) {
+		return false
+	}
+	cfa, ok := known(c, row.CFA, 0)
+	if !ok || cfa%a.StackAlign != 0 {
+		return false
+	}
+	ra, ok := known(c, row.RA, cfa)
+	if !ok || ra == 0 {
+		return false
+	}
+	start, ok := calledBefore(c, ra&^c.PACMask, pc)
+	return !ok || start <= pc || s.fromStart(c, start, pc) != nil
+}
+
+// toReturn makes the row of a function by where the code from pc on returns.
+func (s *CodeStepper) toReturn(c *Cursor, pc uint64, linked bool, row *arch.Row) bool {
+	a := c.Arch
 	from := onPath{at: pc, sp: arch.SameValue(a.SP), fp: arch.SameValue(a.FP), ra: a.Entry.RA}
 	if from.ra.Base == arch.Register && !linked {
 		from.ra = arch.Rule{}
@@ -185,16 +203,7 @@ func (s *CodeStepper) returns(c *Cursor, pc uint64, linked bool, row *arch.Row) 
 		row.CFA.Off += a.Entry.CFA.Off
 	}
 	s.restore(a, p, row)
-	cfa, ok := known(c, row.CFA, 0)
-	if !ok || cfa%a.StackAlign != 0 {
-		return false
-	}
-	ra, ok := known(c, row.RA, cfa)
-	if !ok || ra == 0 {
-		return false
-	}
-	start, ok := calledBefore(c, ra&^c.PACMask, pc)
-	return !ok || start <= pc || s.fromStart(c, start, pc) != nil
+	return true
 }
 
 // atBase makes the row of a function that the first one of a thread called, by a
@@ -206,7 +215,8 @@ func (s *CodeStepper) atBase(c *Cursor, sp uint64, row *arch.Row) bool {
 	if c.Module == nil {
 		return false
 	}
-	for at := sp &^ 7; at-sp&^7 < maxBase-uint64(a.SPFromCFA); at += 8 {
+	own := sp&^7 - uint64(a.SPFromCFA) // below is what callees saved
+	for at := own; at-own < maxBase; at += 8 {
 		ra, err := c.Mem.Uint64(at)
 		if s.work++; err != nil || s.work > maxCodeWork {
 			return false
@@ -225,10 +235,29 @@ func (s *CodeStepper) atBase(c *Cursor, sp uint64, row *arch.Row) bool {
 			continue
 		}
 		cfa := at - uint64(a.FramePointer.RA.Off)
+		if saved, err := c.Mem.Uint64(cfa + uint64(a.SavedSP)); a.SavedSP != 0 && (err != nil || saved != cfa+uint64(a.SPFromCFA)) {
+			continue
+		}
+		ends := atEntry(place.Module, ra-1) || deadEnd(a, c.Code, ra, true) || s.startsAt(c, ra, cfa+uint64(a.SPFromCFA))
 		*row = arch.Row{CFA: arch.RegOffset(a.SP, int64(cfa-sp)), RA: a.FramePointer.RA, Extra: a.FramePointer.Extra, Evaluated: true}
-		return cfa%a.StackAlign == 0 && (atEntry(place.Module, ra-1) || deadEnd(a, c.Code, ra, true))
+		return cfa%a.StackAlign == 0 && ends
 	}
 	return false
+}
+
+// startsAt reports whether the function that pc is in, with its frame at sp, is
+// the first of the process: it returns to 0.
+func (s *CodeStepper) startsAt(c *Cursor, pc, sp uint64) bool {
+	at, regs, row := *c, arch.Regs{}, arch.Row{}
+	regs.Set(c.Arch.SP, sp)
+	at.Regs = &regs
+	if !s.toReturn(&at, pc, false, &row) {
+		return false
+	}
+	cfa, ok1 := known(&at, row.CFA, 0)
+	ra, ok2 := known(&at, row.RA, cfa)
+	n, err := c.Mem.Uint64(cfa)
+	return ok1 && ok2 && err == nil && ra == 0 && startsProcess(c, cfa, n)
 }
 
 // startsProcess reports whether the stack at an address, where the word n is,

@@ -110,14 +110,17 @@ func (p *onPath) pass(a *arch.Arch, f *disasm.Flow) {
 	next.sp, next.fp, next.ra = p.value(a, f.SP), p.value(a, f.FP), p.value(a, f.LR)
 	for _, m := range f.Moves {
 		at := p.value(a, m.At)
-		if at.Base == arch.Undefined || at.Deref {
-			continue
-		}
+		unknown := at.Base == arch.Undefined || at.Deref
 		at.Deref = true
 		for i := range m.Num {
-			if reg := m.First + arch.Reg(i); reg < codeRegs && m.Load {
+			switch reg := m.First + arch.Reg(i); {
+			case reg >= codeRegs:
+			case unknown && m.Load:
+				next.lost |= 1 << reg
+			case unknown:
+			case m.Load:
 				next.load(a, reg, at)
-			} else if reg < codeRegs {
+			default:
 				next.store(a, p, reg, at)
 			}
 			at.Off += 8
@@ -146,6 +149,7 @@ func (p *onPath) load(a *arch.Arch, reg arch.Reg, at arch.Rule) {
 	switch {
 	case at.Base == arch.CFA && p.moved[reg] == at:
 		p.moved[reg] = arch.Rule{}
+		p.lost &^= 1 << reg
 	case at.Base == arch.CFA:
 		return
 	case p.late.Has(reg):

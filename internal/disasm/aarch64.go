@@ -224,14 +224,3 @@ func (f *Flow) aarch64Add(a *arch.Arch, insn uint32, rd, rn arch.Reg) {
 	f.set(a, rd, to)
 	f.Leaves = rd == a.SP && off == 0 && to.Base == arch.Undefined
 }
-
-// stackRule returns the rule for a register with an offset, if it is SP or FP.
-func stackRule(a *arch.Arch, reg arch.Reg, off int64) arch.Rule {
-	if reg != a.SP && reg != a.FP {
-		return arch.Rule{}
-	}
-	return arch.RegOffset(reg, off)
-}
-
-// sext returns the low bits of v, as a signed number.
-func sext(v uint32, bits int) int64 { return int64(uint64(v)<<(64-bits)) >> (64 - bits) }

@@ -59,7 +59,7 @@ func TestFlowOfAArch64(t *testing.T) {
 		{"ldr x30, [sp], #16", 0xf841_07fe, "sp=sp+16 x30=*(sp) load 1 x30 sp"},
 		{"str x30, [sp, #8]", 0xf900_07fe, "store 1 x30 sp+8"},
 		{"ldr x29, [x29, #8]", 0xf940_07bd, "x29=*(x29+8) load 1 x29 x29+8"},
-		{"ldr x29, [x0, #8]", 0xf940_041d, "x29=u"},
+		{"ldr x29, [x0, #8]", 0xf940_041d, "x29=u load 1 x29 u"},
 		{"stur x30, [x29, #-8]", 0xf81f_83be, "store 1 x30 x29-8"},
 		{"str w30, [sp]", 0xb900_03fe, "x30=u"},
 		{"ldrsw x30, [sp]", 0xb980_03fe, "x30=u"},

@@ -164,16 +164,8 @@ func decodeAArch64(code []byte, pc uint64, names func(uint64) (string, uint64)) 
 	return Inst{Text: text, Size: 4, Valid: true}
 }
 
-// The first two bits of an instruction give its size [Principles of Operation,
-// 5: Instruction Length].
 func decodeS390X(code []byte, pc uint64, names func(uint64) (string, uint64)) Inst {
-	size := 6
-	switch code[0] >> 6 {
-	case 0:
-		size = 2
-	case 1, 2:
-		size = 4
-	}
+	size := s390Size(code[0])
 	if len(code) < size {
 		return invalid(code, len(code))
 	}

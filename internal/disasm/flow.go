@@ -40,7 +40,7 @@ type Move struct {
 	Num   uint8 // how many, one after the other: 8 bytes each
 	Load  bool
 	// At is the address of the first by SP and FP before the instruction, even if
-	// that changes them.
+	// that changes them. What is loaded from an Undefined one may be anything.
 	At arch.Rule
 }
 
@@ -53,6 +53,8 @@ func FlowOf(a *arch.Arch, code []byte, pc uint64) Flow {
 		f.amd64(a, code, pc)
 	case arch.EMAArch64:
 		f.aarch64(a, code, pc)
+	case arch.EMS390:
+		f.s390x(a, code, pc)
 	}
 	return f
 }
@@ -71,9 +73,11 @@ func (f *Flow) set(a *arch.Arch, reg arch.Reg, r arch.Rule) {
 }
 
 // store adds the storing of registers that follow each other, load the loading.
-// Nothing is known of what is at an Undefined address.
+// An Undefined address is not that of a stack.
 func (f *Flow) store(first arch.Reg, num uint8, at arch.Rule) {
-	f.move(Move{First: first, Num: num, At: at})
+	if at.Base != arch.Undefined {
+		f.move(Move{First: first, Num: num, At: at})
+	}
 }
 
 func (f *Flow) load(a *arch.Arch, first arch.Reg, num uint8, at arch.Rule) {
@@ -87,11 +91,20 @@ func (f *Flow) load(a *arch.Arch, first arch.Reg, num uint8, at arch.Rule) {
 }
 
 func (f *Flow) move(m Move) {
-	switch {
-	case m.At.Base == arch.Undefined:
-	case f.Moves[0].Num == 0:
+	if f.Moves[0].Num == 0 {
 		f.Moves[0] = m
-	default:
+	} else {
 		f.Moves[1] = m
 	}
 }
+
+// stackRule returns the rule for a register with an offset, if it is SP or FP.
+func stackRule(a *arch.Arch, reg arch.Reg, off int64) arch.Rule {
+	if reg != a.SP && reg != a.FP {
+		return arch.Rule{}
+	}
+	return arch.RegOffset(reg, off)
+}
+
+// sext returns the low bits of v, as a signed number.
+func sext(v uint32, bits int) int64 { return int64(uint64(v)<<(64-bits)) >> (64 - bits) }
