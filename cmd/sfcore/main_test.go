@@ -68,6 +68,8 @@ func TestOutputGolden(t *testing.T) {
 		"info-json":    append([]string{"info", "--format", "json"}, caseArgs(t, "aarch64-v3pac-sig-alt")...),
 		"bt-source":    append([]string{"bt", "--source", "1", "--map", "/srv/corpus/src=" + filepath.Join(coresDir, "amd64-v3-null-1", "src")}, caseArgs(t, "amd64-v3-null-1")...),
 		"bt-musl":      {"bt", "../../target/testdata/musl/core.zst", "../../target/testdata/musl/prog"},
+		"bt-musl-a":    {"bt", "../../target/testdata/musl/aarch64/core.zst", "../../target/testdata/musl/aarch64/prog"},
+		"bt-musl-s":    {"bt", "../../target/testdata/musl/s390x/core.zst", "../../target/testdata/musl/s390x/prog"},
 		"bt-locals":    {"bt", "--locals", "../../target/testdata/locals/amd64-O0/core.zst", "../../target/testdata/locals/amd64-O0/prog"},
 		"bt-locals-j":  {"bt", "--locals", "--format", "json", "../../target/testdata/locals/s390x-O0/core.zst", "../../target/testdata/locals/s390x-O0/prog"},
 		"bt-one":       append([]string{"bt", "--thread", "219", "--max-frames", "3"}, caseArgs(t, "aarch64-v3-threads")...),
