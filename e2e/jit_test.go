@@ -26,6 +26,7 @@ func TestJIT(t *testing.T) {
 	for _, kind := range []string{"mcjit", "orc"} {
 		t.Run(kind, func(t *testing.T) {
 			cmd := exec.Command("lli", "-jit-kind="+kind, "testdata/jit/spin.ll")
+			cmd.Env = append(cmd.Environ(), "JITDUMPDIR="+t.TempDir()) // for perf
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
