@@ -40,6 +40,8 @@ const (
 // returns; where it does not, the thread may have begun in the function before.
 type CodeStepper struct {
 	now, later []onPath
+	at         onPath // the instruction that is looked at
+	flow       disasm.Flow
 	seen       map[uint64]bool
 	paths      map[path]*onPath // those followed; nil if they do not lead there
 	extra      []arch.RegRule

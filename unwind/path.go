@@ -12,6 +12,10 @@ const (
 
 	// codeRegs is how many registers are followed: the general ones.
 	codeRegs = 31
+
+	// maxPaths is how many paths are remembered, of some 600 bytes each. The code of a
+	// program that no table describes has fewer.
+	maxPaths = 1 << 13
 )
 
 // path is from an instruction to another, or to a return if to is 0; linked tells
@@ -51,6 +55,9 @@ func (s *CodeStepper) follow(c *Cursor, from onPath, way path, judge func(*onPat
 		if s.paths == nil {
 			s.paths = make(map[path]*onPath)
 		}
+		if len(s.paths) >= maxPaths {
+			clear(s.paths)
+		}
 		if p = s.arrive(c, from, judge); s.work <= maxCodeWork {
 			s.paths[way] = p
 		}
@@ -61,7 +68,11 @@ func (s *CodeStepper) follow(c *Cursor, from onPath, way path, judge func(*onPat
 // arrive follows the paths from an instruction until one arrives. Those through
 // fewer calls come first: a call may not return.
 func (s *CodeStepper) arrive(c *Cursor, from onPath, judge func(*onPath, *disasm.Flow) verdict) *onPath {
-	s.seen = map[uint64]bool{}
+	if s.seen == nil {
+		s.seen = make(map[uint64]bool)
+	}
+	clear(s.seen)
+	p, f := &s.at, &s.flow
 	s.now, s.later = append(s.now[:0], from), s.later[:0]
 	for n := 0; n < maxPath; n++ {
 		if len(s.now) == 0 {
@@ -70,22 +81,23 @@ func (s *CodeStepper) arrive(c *Cursor, from onPath, judge func(*onPath, *disasm
 		if s.work += followCost; len(s.now) == 0 || s.work > maxCodeWork {
 			return nil
 		}
-		p := s.now[len(s.now)-1]
+		*p = s.now[len(s.now)-1]
 		s.now = s.now[:len(s.now)-1]
 		if s.seen[p.at] {
 			continue
 		}
 		s.seen[p.at] = true
-		f := disasm.FlowOf(c.Arch, codeAfter(c.Code, p.at), p.at)
-		switch judge(&p, &f) {
+		*f = disasm.FlowOf(c.Arch, codeAfter(c.Code, p.at), p.at)
+		switch judge(p, f) {
 		case arrived:
-			return &p
+			there := *p
+			return &there
 		case leave:
 			continue
 		case goOn:
 		}
-		p.pass(c.Arch, &f)
-		next := p
+		p.pass(c.Arch, f)
+		next := *p
 		next.at += uint64(f.Size)
 		switch f.Next {
 		case disasm.Nowhere, disasm.Halt, disasm.Exit, disasm.Return:
@@ -95,10 +107,10 @@ func (s *CodeStepper) arrive(c *Cursor, from onPath, judge func(*onPath, *disasm
 			s.later = append(s.later, next)
 		case disasm.Jump:
 			p.at = f.Target
-			s.now = append(s.now, p)
+			s.now = append(s.now, *p)
 		case disasm.Branch:
 			p.at = f.Target
-			s.now = append(s.now, p, next)
+			s.now = append(s.now, *p, next)
 		}
 	}
 	return nil
