@@ -172,6 +172,10 @@ func (s *CodeStepper) returns(c *Cursor, pc uint64, linked bool, row *arch.Row) 
 		return false
 	}
 	ra, ok := known(c, row.RA, cfa)
+	if startsProcess(c, cfa) {
+		*row = arch.Row{CFA: row.CFA, Evaluated: true}
+		return true
+	}
 	if !ok || ra == 0 {
 		return false
 	}
@@ -223,7 +227,7 @@ func (s *CodeStepper) atBase(c *Cursor, sp uint64, row *arch.Row) bool {
 		if s.work++; err != nil || s.work > maxCodeWork {
 			return false
 		}
-		if startsProcess(c, at, ra) {
+		if startsProcess(c, at) {
 			*row = arch.Row{CFA: arch.RegOffset(a.SP, int64(at-sp)), Evaluated: true}
 			return true
 		}
@@ -248,7 +252,7 @@ func (s *CodeStepper) atBase(c *Cursor, sp uint64, row *arch.Row) bool {
 }
 
 // startsAt reports whether the function that pc is in, with its frame at sp, is
-// the first of the process: it returns to 0.
+// the first of the process.
 func (s *CodeStepper) startsAt(c *Cursor, pc, sp uint64) bool {
 	at, regs, row := *c, arch.Regs{}, arch.Row{}
 	regs.Set(c.Arch.SP, sp)
@@ -256,18 +260,18 @@ func (s *CodeStepper) startsAt(c *Cursor, pc, sp uint64) bool {
 	if !s.toReturn(&at, pc, false, &row) {
 		return false
 	}
-	cfa, ok1 := known(&at, row.CFA, 0)
-	ra, ok2 := known(&at, row.RA, cfa)
-	n, err := c.Mem.Uint64(cfa)
-	return ok1 && ok2 && err == nil && ra == 0 && startsProcess(c, cfa, n)
+	cfa, ok := known(&at, row.CFA, 0)
+	return ok && startsProcess(c, cfa)
 }
 
-// startsProcess reports whether the stack at an address, where the word n is,
-// is as the kernel makes it for a new process: n is the number of arguments,
-// pointers to them and to the environment follow, each with 0 behind, and the
-// auxiliary vector, which has the program's entry [System V psABI, 3.4.1].
-func startsProcess(c *Cursor, at, n uint64) bool {
-	if n == 0 || n > maxArgs || at%16 != 0 {
+// startsProcess reports whether the stack at an address is as the kernel makes it
+// for a new process: the number of arguments, pointers to them and to the
+// environment, each with 0 behind, and the auxiliary vector, which has the
+// program's entry [System V psABI, 3.4.1]. A function with its CFA there has no
+// caller, whatever the link register was.
+func startsProcess(c *Cursor, at uint64) bool {
+	n, err := c.Mem.Uint64(at)
+	if err != nil || n == 0 || n > maxArgs || at%16 != 0 {
 		return false
 	}
 	at += 8 + 8*n

@@ -97,6 +97,26 @@ func TestCodeS390X(t *testing.T) {
 	}
 }
 
+// The first function of a process may return to what the dynamic linker left in
+// the link register. Nobody called it.
+func TestCodeS390XStartsProcess(t *testing.T) {
+	const pc, inner, cfa = codeAt + 0x16, codeAt + 0x600, stackAt + 320
+	for _, entry := range []uint64{codeAt + 0x400, codeAt + 0x402} {
+		p := newProcess(arch.S390X)
+		a := p.arch
+		p.module = &Module{Entry: codeAt + 0x400}
+		p.steps = []Stepper{p.rows, new(CodeStepper)}
+		p.code(pc-6, "\x07\x07\x07\x07\x0d\xe1"+s390(t, "eb6ff0d00004 07fe")) // lmg %r6,%r15,208(%r15); br %r14
+		p.poke(cfa-48, p.call(codeAt+0x200), cfa-160)
+		p.poke(cfa, 1, cfa+0x80, 0, 0, auxEntry, entry)
+		p.rows[inner] = arch.Row{CFA: arch.RegOffset(a.SP, 160), RA: arch.SameValue(a.LR), FP: arch.SameValue(a.FP), CalleeSaved: true}
+		frames, stop := p.unwinder().Unwind(nil, p.regs(map[arch.Reg]uint64{a.PC: inner, a.SP: stackAt, a.LR: pc}))
+		if stop.Complete() != (entry == p.module.Entry) || len(frames) != 2 {
+			t.Errorf("entry %#x: got %d frames, %v (%v)", entry, len(frames), stop.Reason, stop.Detail)
+		}
+	}
+}
+
 // Where a thread of musl begins, what the caller saved tells its frame.
 func TestCodeS390XAtBase(t *testing.T) {
 	const pc, inner, caller, cfa = codeAt + 0x16, codeAt + 0x600, codeAt + 0x100, stackAt + 320
