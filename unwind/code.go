@@ -172,7 +172,7 @@ func (s *CodeStepper) returns(c *Cursor, pc uint64, linked bool, row *arch.Row) 
 		return false
 	}
 	ra, ok := known(c, row.RA, cfa)
-	if startsProcess(c, cfa) {
+	if s.startsProcess(c, cfa) {
 		*row = arch.Row{CFA: row.CFA, Evaluated: true}
 		return true
 	}
@@ -227,7 +227,7 @@ func (s *CodeStepper) atBase(c *Cursor, sp uint64, row *arch.Row) bool {
 		if s.work++; err != nil || s.work > maxCodeWork {
 			return false
 		}
-		if startsProcess(c, at) {
+		if s.startsProcess(c, at) {
 			*row = arch.Row{CFA: arch.RegOffset(a.SP, int64(at-sp)), Evaluated: true}
 			return true
 		}
@@ -261,7 +261,7 @@ func (s *CodeStepper) startsAt(c *Cursor, pc, sp uint64) bool {
 		return false
 	}
 	cfa, ok := known(&at, row.CFA, 0)
-	return ok && startsProcess(c, cfa)
+	return ok && s.startsProcess(c, cfa)
 }
 
 // startsProcess reports whether the stack at an address is as the kernel makes it
@@ -269,7 +269,7 @@ func (s *CodeStepper) startsAt(c *Cursor, pc, sp uint64) bool {
 // environment, each with 0 behind, and the auxiliary vector, which has the
 // program's entry [System V psABI, 3.4.1]. A function with its CFA there has no
 // caller, whatever the link register was.
-func startsProcess(c *Cursor, at uint64) bool {
+func (s *CodeStepper) startsProcess(c *Cursor, at uint64) bool {
 	n, err := c.Mem.Uint64(at)
 	if err != nil || n == 0 || n > maxArgs || at%16 != 0 {
 		return false
@@ -280,7 +280,8 @@ func startsProcess(c *Cursor, at uint64) bool {
 	}
 	for range maxArgs {
 		at += 8
-		if variable, err := c.Mem.Uint64(at); err != nil {
+		s.work++
+		if variable, err := c.Mem.Uint64(at); err != nil || s.work > maxCodeWork {
 			return false
 		} else if variable == 0 {
 			break

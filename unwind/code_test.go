@@ -304,6 +304,25 @@ func TestCodeBounded(t *testing.T) {
 	}
 }
 
+// What looks like the arguments of a process is read as far as the work allows.
+func TestStartsProcessBounded(t *testing.T) {
+	p := newCodeProcess()
+	p.poke(stackAt, 1, stackAt, 0)
+	for i := range uint64(100) {
+		p.poke(stackAt+24+8*i, stackAt)
+	}
+	s := new(CodeStepper)
+	u := p.unwinder()
+	u.start()
+	s.startsProcess(&Cursor{Arch: p.arch, Mem: &u.words, Find: u.Find}, stackAt)
+	if s.work < 100 {
+		t.Errorf("reading 100 words counts as %d", s.work)
+	}
+	if s.work = maxCodeWork; s.startsProcess(&Cursor{Arch: p.arch, Mem: &u.words, Find: u.Find}, stackAt) || s.work > maxCodeWork+1 {
+		t.Errorf("got %d, want to stop at %d", s.work, maxCodeWork)
+	}
+}
+
 // Code at the end of what is mapped is read as far as it goes.
 func TestCodeAtEnd(t *testing.T) {
 	p := newCodeProcess()
