@@ -204,9 +204,6 @@ func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
 		if m.convention() && tabled {
 			continue // a convention does not overrule a table
 		}
-		if m == FramePointer && !promisesFramePointers(f.Module) && u.ends(f) {
-			continue // a frame pointer here is the parent's
-		}
 		*row = arch.Row{}
 		found, err := s.Row(&u.cursor, row)
 		if err != nil {
@@ -218,6 +215,9 @@ func (u *Unwinder) step(f, caller *Frame) (stop Stop, more bool) {
 		}
 		if !found {
 			continue
+		}
+		if m == FramePointer && !promisesFramePointers(f.Module) && u.ends(f) {
+			continue // a frame pointer here is the parent's
 		}
 		tabled = tabled || !m.convention()
 		switch {
