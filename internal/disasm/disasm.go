@@ -173,7 +173,7 @@ func decodeS390X(code []byte, pc uint64, names func(uint64) (string, uint64)) In
 	if err != nil || inst.Len != size {
 		return invalid(code, size)
 	}
-	text := strings.TrimSpace(s390xasm.GNUSyntax(inst, pc))
+	text := s390Text(inst, pc)
 	if strings.HasPrefix(text, ".long") { // s390xasm calls some zeros that
 		return invalid(code, size)
 	}
@@ -193,6 +193,17 @@ func decodeS390X(code []byte, pc uint64, names func(uint64) (string, uint64)) In
 		}
 	}
 	return Inst{Text: text, Size: size, Valid: true}
+}
+
+// s390Text returns the text of an instruction: without operands where s390xasm
+// panics, as it does of VISTR without a mask that it expects.
+func s390Text(inst s390xasm.Inst, pc uint64) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = inst.Op.String()
+		}
+	}()
+	return strings.TrimSpace(s390xasm.GNUSyntax(inst, pc))
 }
 
 // symbolic is " <main+4>" for an address with a name, "" for one without.

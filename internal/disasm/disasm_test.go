@@ -35,6 +35,7 @@ func TestDecode(t *testing.T) {
 		{"brasl", arch.S390X, "\xc0\xe5\x00\x00\x08\x00", Inst{"brasl %r14,0x2000 <callee>", 6, true}},
 		{"jump back", arch.S390X, "\xa7\xf4\xff\xfe", Inst{"j 0xffc", 4, true}},
 		{"br", arch.S390X, "\x07\xfe", Inst{"br %r14", 2, true}},
+		{"without a mask", arch.S390X, "\xe7\x00\x00\x00\x20\x5c", Inst{"vistr", 6, true}},
 		{"no instruction", arch.S390X, "\x00\x00\x01", Inst{".byte 0x00, 0x00", 2, false}},
 		{"cut off", arch.S390X, "\xc0\xe5\x00", Inst{".byte 0xc0, 0xe5, 0x00", 3, false}},
 		{"nothing", arch.S390X, "", Inst{}},
