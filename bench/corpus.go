@@ -73,7 +73,7 @@ func (b *bench) compareRecorded(c *recorded) (row [3]measurement, err error) {
 		return row, err
 	}
 	fmt.Fprintf(b.out, "| %s | %d ", c.name, row[0].frames)
-	for i, words := range [][]string{gdb, {"eu-stack", "-n", maxFrames, "--core", c.core, "-e", c.exe}} {
+	for i, words := range [][]string{gdb, {"eu-stack", "-m", "-n", maxFrames, "--core", c.core, "-e", c.exe}} {
 		if m, err := b.measure(words, "#"); err == nil {
 			row[i+1] = m
 		}

@@ -36,7 +36,7 @@ func (b *bench) compare(name, core, exe string) error {
 	}{
 		{"  #", []string{b.sfcore, "bt", core, exe}},
 		{"#", []string{"gdb", "-batch", "-nx", "-iex", "set debuginfod enabled off", "-ex", "thread apply all bt", exe, core}},
-		{"#", []string{"eu-stack", "-n", "0", "--core", core, "-e", exe}},
+		{"#", []string{"eu-stack", "-m", "-n", "0", "--core", core, "-e", exe}},
 	} {
 		if row[i], err = b.measure(tool.words, tool.frame); err != nil {
 			return err
