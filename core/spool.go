@@ -68,7 +68,7 @@ func (s *spool) fill(ctx context.Context, r io.Reader, progress func()) (data []
 // checkStart refuses a stream that is no core file before it is read further.
 func checkStart(head []byte, readErr error) error {
 	if len(head) < ehdrSize && !errors.Is(readErr, io.EOF) {
-		return readErr
+		return fmt.Errorf("%d bytes could be read, of an ELF header's %d: %w", len(head), ehdrSize, readErr)
 	}
 	_, _, err := parseHeader(head[:min(len(head), ehdrSize)])
 	return err

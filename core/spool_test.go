@@ -112,3 +112,12 @@ func TestSpoolBomb(t *testing.T) {
 		release()
 	}
 }
+
+// A compressed core that is cut off in its first block has nothing to show, and
+// the error says how little there was.
+func TestNothingOfACore(t *testing.T) {
+	err := checkStart([]byte("\x7fELF"), io.ErrUnexpectedEOF)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "4 bytes could be read, of an ELF header's 64") {
+		t.Errorf("got %v", err)
+	}
+}
