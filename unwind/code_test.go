@@ -269,20 +269,32 @@ func TestCodeFromStart(t *testing.T) {
 			regs := p.regs(map[arch.Reg]uint64{p.arch.PC: pc, 7: stackAt, 6: stackAt + 0x40, 3: 0xb})
 			frames, stop := p.unwinder().Unwind(nil, regs)
 			if !tt.want {
-				if len(frames) != 1 || stop.Complete() {
-					t.Errorf("got %d frames, %v (%v); want 1, not complete", len(frames), stop.Reason, stop.Detail)
-				}
+				ledNowhere(t, frames, stop)
 				return
 			}
-			if len(frames) != 2 || frames[1].PC != ra || frames[1].Method != Code || frames[1].Trust != Guess {
-				t.Fatalf("got %d frames, %v (%v); want 2, the last a guess by code", len(frames), stop.Reason, stop.Detail)
-			}
+			ledTo(t, ra, frames, stop)
 			rbx, _ := frames[1].Regs.Get(3)
 			rbp, _ := frames[1].Regs.Get(6)
 			if cfa := frames[0].CFA; cfa != stackAt+tt.frame+8 || rbx != tt.rbx || rbp != tt.rbp {
 				t.Errorf("got CFA %#x, rbx %#x, rbp %#x; want %#x, %#x, %#x", cfa, rbx, rbp, stackAt+tt.frame+8, tt.rbx, tt.rbp)
 			}
 		})
+	}
+}
+
+// ledTo checks that a walk led to one caller, which code has guessed.
+func ledTo(t *testing.T, ra uint64, frames []Frame, stop Stop) {
+	t.Helper()
+	if len(frames) != 2 || frames[1].PC != ra || frames[1].Method != Code || frames[1].Trust != Guess {
+		t.Fatalf("got %d frames, %v (%v); want 2, the last a guess by code at %#x", len(frames), stop.Reason, stop.Detail, ra)
+	}
+}
+
+// ledNowhere checks that a walk found no caller and did not take that for the end.
+func ledNowhere(t *testing.T, frames []Frame, stop Stop) {
+	t.Helper()
+	if len(frames) != 1 || stop.Complete() {
+		t.Errorf("got %d frames, %v (%v); want 1, not complete", len(frames), stop.Reason, stop.Detail)
 	}
 }
 
