@@ -9,7 +9,8 @@ import (
 
 // patience is how long sfcore runs before it handles interrupts. That takes a
 // thread, and a tenth of the time in which a small core is read; what runs no
-// longer than this may as well end at once, since nothing is left behind.
+// longer than this may as well end at once: the kernel lets go of a live process
+// and removes what was spooled. A download that has begun stays unfinished.
 const patience = 50 * time.Millisecond
 
 // interruptible returns a context that the first interrupt cancels, so that
