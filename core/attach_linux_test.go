@@ -77,6 +77,7 @@ type subject struct {
 	pid  int
 	tids []int
 	in   io.WriteCloser
+	pipe *os.File // what out reads
 	out  *bufio.Reader
 	cmd  *exec.Cmd
 }
@@ -94,7 +95,8 @@ func startSubject(t *testing.T, binary, kind string) *subject {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.out = bufio.NewReader(out)
+	s.pipe = out.(*os.File)
+	s.out = bufio.NewReader(s.pipe)
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +129,7 @@ func (s *subject) ready(t *testing.T) {
 // answers checks that the subject runs.
 func (s *subject) answers(t *testing.T) {
 	t.Helper()
+	_ = s.pipe.SetReadDeadline(time.Now().Add(unhurried))
 	want := fmt.Sprintln("ping", time.Now())
 	if _, err := io.WriteString(s.in, want); err != nil {
 		t.Fatal(err)
@@ -334,13 +337,24 @@ func TestAttachZombieLeader(t *testing.T) {
 	}
 }
 
-// trace seizes a thread until the test ends.
+// trace seizes a thread until the test ends. Signals stop a traced thread, and
+// the Go runtime sends them at any time to preempt goroutines: it goes on with
+// each.
 func trace(t *testing.T, tid int) {
 	t.Helper()
 	seized, over := make(chan error), make(chan struct{})
 	go onTracerThread(func() {
 		seized <- unix.PtraceSeize(tid)
-		<-over
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(time.Millisecond):
+			}
+			if stop, err := peek(tid); err == nil && !stop.ended {
+				_ = unix.PtraceCont(tid, stop.undelivered())
+			}
+		}
 	})
 	t.Cleanup(func() { close(over) })
 	if err := <-seized; err != nil {
