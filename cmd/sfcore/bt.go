@@ -21,6 +21,7 @@ type btCommand struct {
 	color   string
 	threads []int
 	verbose bool
+	group   bool
 	source  int
 	locals  bool
 }
@@ -65,9 +66,11 @@ stopped. dlv needs --accept-multiclient, or it ends when sfcore is done.`,
 		Example: `  sfcore bt core.1234
   sfcore bt --path ./build core.zst ./build/server
   zcat core.gz | sfcore bt --format json - | jq .threads[0]
+  sfcore bt --group core.1234
   sfcore bt -p 1234
   sfcore bt --dlv 127.0.0.1:4040
-  sfcore bt -p 1234 --interval 10s --count 6 --format jsonl`,
+  sfcore bt -p 1234 --interval 10s --count 6 --format jsonl
+  sfcore bt -p 1234 --interval 50ms --count 200 --format folded | flamegraph.pl`,
 		Args:              c.checkArgs,
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE:              c.run,
@@ -76,23 +79,29 @@ stopped. dlv needs --accept-multiclient, or it ends when sfcore is done.`,
 	c.live.register(cmd)
 	c.dlv.register(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.format, "format", "text", "text, json (one document) or jsonl (one line per thread)")
+	f.StringVar(&c.format, "format", "text", "text, json (one document), jsonl (one line per thread) or folded (for flame graphs)")
 	f.StringVar(&c.color, "color", "auto", "auto, always or never")
 	f.BoolVar(&c.sandbox, "sandbox", false, "give up the rights to change files, run programs and use the network (Linux)")
+	f.BoolVar(&c.group, "group", false, "print threads with the same stack once, the crashed one and then the most frequent stack first")
 	f.IntSliceVar(&c.threads, "thread", nil, "print only thread `TID` (repeatable)")
 	f.IntVar(&c.source, "source", -1, "print the source line of every frame, and `N` lines around it")
 	f.Lookup("source").DefValue = "0" // for which help shows none
 	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of every frame, where there is debug information")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "say for every frame how its caller was found, and why not better")
-	for name, values := range map[string][]string{"format": {"text", "json", "jsonl"}, "color": {"auto", "always", "never"}} {
+	for name, values := range map[string][]string{"format": btFormats, "color": {"auto", "always", "never"}} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return cmd
 }
 
+var btFormats = []string{"text", "json", "jsonl", "folded"}
+
 func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
-	if !slices.Contains([]string{"text", "json", "jsonl"}, c.format) {
-		return fmt.Errorf("--format: %q is none of text, json and jsonl", c.format)
+	if !slices.Contains(btFormats, c.format) {
+		return fmt.Errorf("--format: %q is none of text, json, jsonl and folded", c.format)
+	}
+	if c.group && c.locals {
+		return errors.New("--group and --locals: threads with the same stack have different variables; use --thread for one of them")
 	}
 	paint, err := newPainter(c.color, cmd.OutOrStdout())
 	if err != nil {
@@ -132,6 +141,10 @@ func (c *btCommand) print(cmd *cobra.Command, t *target.Target, paint painter) e
 	if err != nil {
 		return err
 	}
+	var groups map[*core.Thread]stackGroup
+	if c.group {
+		threads, groups = groupStacks(cmd.Context(), t, threads)
+	}
 
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	form := newFormat(c.format, paint, c.verbose, c.sources(t))
@@ -147,7 +160,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *target.Target, paint painter) e
 		if c.locals {
 			w.Variables(s, report)
 		}
-		r.text, r.complete = form.thread(r.text[:0], report), s.Complete()
+		r.text, r.complete = form.thread(r.text[:0], groups[th].report(report)), s.Complete()
 		return r
 	}) {
 		complete = complete && r.complete
@@ -212,7 +225,7 @@ func sayProblems(stderr io.Writer, t *target.Target) {
 type format interface {
 	head(*target.Report) []byte
 	// thread appends a thread to b.
-	thread(b []byte, r *target.ThreadReport) []byte
+	thread(b []byte, r *threadReport) []byte
 	// separator stands between two threads.
 	separator() string
 	tail(*target.Target) []byte
@@ -224,6 +237,8 @@ func newFormat(name string, paint painter, verbose bool, sources *sources) forma
 		return jsonFormat{}
 	case "jsonl":
 		return jsonLines{}
+	case "folded":
+		return foldedFormat{}
 	}
 	return &textFormat{paint: paint, verbose: verbose, sources: sources}
 }

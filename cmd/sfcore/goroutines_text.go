@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/sfcore/sfcore/target"
 )
@@ -29,9 +28,6 @@ func newGoroutineFormat(name string, paint painter) goroutineFormat {
 // goroutineText renders goroutines for people.
 type goroutineText struct{ textFormat }
 
-// maxIDs is how many ids of a group are printed: a line or two.
-const maxIDs = 20
-
 func (w *goroutineText) goroutine(r *goroutineReport) []byte {
 	b := []byte("\n")
 	if len(r.IDs) > 1 {
@@ -56,14 +52,7 @@ func (w *goroutineText) goroutine(r *goroutineReport) []byte {
 	}
 	b = append(b, '\n')
 	if len(r.IDs) > 1 {
-		b = append(b, "  ids"...)
-		for _, id := range r.IDs[:min(len(r.IDs), maxIDs)] {
-			b = strconv.AppendInt(append(b, ' '), id, 10)
-		}
-		if len(r.IDs) > maxIDs {
-			b = append(b, " ..."...)
-		}
-		b = append(b, '\n')
+		b = appendIDs(b, r.IDs)
 	}
 	for i := range r.Frames {
 		f := &r.Frames[i]

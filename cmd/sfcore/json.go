@@ -35,7 +35,7 @@ func (jsonFormat) head(r *target.Report) []byte {
 	return members(`{"schema":"`+r.Schema+`","source":`, r.Source, `,"process":`, r.Process, ",\"threads\":[\n")
 }
 
-func (jsonFormat) thread(b []byte, r *target.ThreadReport) []byte { return append(b, encode(r)...) }
+func (jsonFormat) thread(b []byte, r *threadReport) []byte { return append(b, encode(r)...) }
 
 func (jsonFormat) separator() string { return ",\n" }
 
@@ -51,7 +51,7 @@ func (jsonLines) head(r *target.Report) []byte {
 	return members(`{"schema":"`+r.Schema+`","source":`, r.Source, `,"process":`, r.Process, "}\n")
 }
 
-func (jsonLines) thread(b []byte, r *target.ThreadReport) []byte {
+func (jsonLines) thread(b []byte, r *threadReport) []byte {
 	return append(b, members(`{"thread":`, r, "}\n")...)
 }
 

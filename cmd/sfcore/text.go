@@ -81,10 +81,11 @@ func (w *textFormat) tail(t *target.Target) []byte {
 	return w.snapshot(live, len(t.Image().Threads))
 }
 
-func (w *textFormat) thread(b []byte, r *target.ThreadReport) []byte {
+func (w *textFormat) thread(b []byte, r *threadReport) []byte {
 	b = slices.Grow(b, 64+80*len(r.Frames)) // most lines are shorter
-	b = fmt.Appendf(b, "\nThread %d", r.TID)
-	if r.NSTID != 0 {
+	if len(r.TIDs) > 1 {
+		b = fmt.Appendf(b, "\n%d threads", len(r.TIDs))
+	} else if b = fmt.Appendf(b, "\nThread %d", r.TID); r.NSTID != 0 {
 		b = fmt.Appendf(b, " (%d in its pid namespace)", r.NSTID)
 	}
 	if r.Name != "" {
@@ -97,10 +98,28 @@ func (w *textFormat) thread(b []byte, r *target.ThreadReport) []byte {
 		b = append(b, w.paint.bad(" (crashed)")...)
 	}
 	b = append(b, '\n')
+	if len(r.TIDs) > 1 {
+		b = appendIDs(b, r.TIDs)
+	}
 	for i := range r.Frames {
 		b = w.frame(b, &r.Frames[i])
 	}
 	return w.stop(b, &r.Stop)
+}
+
+// maxIDs is how many ids of a group are printed: a line or two.
+const maxIDs = 20
+
+// appendIDs appends the ids of threads or goroutines with the same stack.
+func appendIDs[T int | int64](b []byte, ids []T) []byte {
+	b = append(b, "  ids"...)
+	for _, id := range ids[:min(len(ids), maxIDs)] {
+		b = strconv.AppendInt(append(b, ' '), int64(id), 10)
+	}
+	if len(ids) > maxIDs {
+		b = append(b, " ..."...)
+	}
+	return append(b, '\n')
 }
 
 func (w *textFormat) stop(b []byte, s *target.StopReport) []byte {

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/target"
+)
+
+// threadReport is a thread, or with --group those with the same stack.
+type threadReport struct {
+	*target.ThreadReport
+	TIDs []int `json:"tids,omitempty"` // with --group
+}
+
+// stackGroup is what threads with the same stack have in common.
+type stackGroup struct {
+	tids []int
+	name string // "" if not all have it
+}
+
+// groupStacks returns one thread of each group of equal stacks, and their groups.
+func groupStacks(ctx context.Context, t *target.Target, threads []*core.Thread) ([]*core.Thread, map[*core.Thread]stackGroup) {
+	var first []*core.Thread
+	groups := map[*core.Thread]stackGroup{}
+	for _, same := range target.Group(ctx, t, threads) {
+		g := stackGroup{name: same[0].Name}
+		for _, th := range same {
+			g.tids = append(g.tids, th.ID)
+			if th.Name != g.name {
+				g.name = ""
+			}
+		}
+		first = append(first, same[0])
+		groups[same[0]] = g
+	}
+	return first, groups
+}
+
+// report makes the report of a thread that of its group, if it is in one.
+func (g stackGroup) report(r *target.ThreadReport) *threadReport {
+	if g.tids != nil {
+		r.Name = g.name
+	}
+	return &threadReport{r, g.tids}
+}
