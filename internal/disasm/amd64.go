@@ -78,7 +78,33 @@ func (f *Flow) amd64(a *arch.Arch, code []byte, pc uint64) {
 		if changes(inst, amd64FP) {
 			f.FP = amd64Value(a, inst, a.FP)
 		}
+		if inst.Op == x86asm.MOV {
+			f.amd64Move(a, inst)
+		}
 	}
+}
+
+// amd64Move notes what a MOV stores on the stack, or loads from there.
+func (f *Flow) amd64Move(a *arch.Arch, inst x86asm.Inst) {
+	if mem, ok := inst.Args[0].(x86asm.Mem); ok {
+		if reg := amd64Reg(inst.Args[1]); reg != arch.NoReg {
+			f.store(reg, 1, amd64Stack(a, mem))
+		}
+		return
+	}
+	mem, ok := inst.Args[1].(x86asm.Mem)
+	if reg := amd64Reg(inst.Args[0]); ok && reg != arch.NoReg && reg != a.SP {
+		f.load(a, reg, 1, amd64Stack(a, mem))
+	}
+}
+
+// amd64Stack returns the rule for the address of a memory operand, if that is
+// one by SP or FP alone.
+func amd64Stack(a *arch.Arch, mem x86asm.Mem) arch.Rule {
+	if mem.Segment != 0 || mem.Index != 0 {
+		return arch.Rule{}
+	}
+	return stackRule(a, amd64Reg(mem.Base), mem.Disp)
 }
 
 // The names of SP and FP, of any size.
@@ -116,8 +142,8 @@ func amd64Value(a *arch.Arch, inst x86asm.Inst, to arch.Reg) arch.Rule {
 		default: // and such: nobody knows
 		}
 	case x86asm.Mem:
-		if base := amd64Reg(from.Base); op == x86asm.LEA && from.Index == 0 && (base == a.SP || base == a.FP) {
-			return arch.RegOffset(base, from.Disp)
+		if op == x86asm.LEA {
+			return amd64Stack(a, from)
 		}
 	case x86asm.Reg:
 		if base := amd64Reg(from); op == x86asm.MOV && (base == a.SP || base == a.FP) {

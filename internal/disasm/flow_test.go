@@ -15,6 +15,9 @@ func loaded(reg, base arch.Reg, off int64) [2]Move {
 	return [2]Move{{First: reg, Num: 1, Load: true, At: arch.RegOffset(base, off)}}
 }
 
+// somewhere is a load from where nobody knows.
+func somewhere(reg arch.Reg) [2]Move { return [2]Move{{First: reg, Num: 1, Load: true}} }
+
 func TestFlowOf(t *testing.T) {
 	const rbx, rbp, rsp = 3, 6, 7
 	sp, fp := arch.SameValue(rsp), arch.SameValue(rbp)
@@ -59,7 +62,17 @@ func TestFlowOf(t *testing.T) {
 		{"xor %ebp,%ebp", "\x31\xed", Flow{Through, 2, 0, false, false, sp, unknown, lr, none}},
 		{"mov %al,%bpl", "\x40\x88\xc5", Flow{Through, 3, 0, false, false, sp, unknown, lr, none}},
 		{"cmp %rsp,%rbp", "\x48\x39\xe5", Flow{Through, 3, 0, false, false, sp, fp, lr, none}},
-		{"mov %rax,(%rsp)", "\x48\x89\x04\x24", Flow{Through, 4, 0, false, false, sp, fp, lr, none}},
+		{"mov %rbx,(%rsp)", "\x48\x89\x1c\x24", Flow{Through, 4, 0, false, false, sp, fp, lr, stored(rbx, rsp, 0)}},
+		{"mov %ebx,(%rsp)", "\x89\x1c\x24", Flow{Through, 3, 0, false, false, sp, fp, lr, none}},
+		{"mov $1,(%rsp)", "\x48\xc7\x04\x24\x01\x00\x00\x00", Flow{Through, 8, 0, false, false, sp, fp, lr, none}},
+		{"mov %rbx,(%rax)", "\x48\x89\x18", Flow{Through, 3, 0, false, false, sp, fp, lr, none}},
+		{"mov 8(%rsp),%rbx", "\x48\x8b\x5c\x24\x08", Flow{Through, 5, 0, false, false, sp, fp, lr, loaded(rbx, rsp, 8)}},
+		{"mov -8(%rbp),%rbx", "\x48\x8b\x5d\xf8", Flow{Through, 4, 0, false, false, sp, fp, lr, loaded(rbx, rbp, -8)}},
+		{"mov 8(%rsp),%rbp", "\x48\x8b\x6c\x24\x08", Flow{Through, 5, 0, false, false, sp, arch.AtReg(rsp, 8), lr, loaded(rbp, rsp, 8)}},
+		{"mov (%rsp,%rax),%rbx", "\x48\x8b\x1c\x04", Flow{Through, 4, 0, false, false, sp, fp, lr, somewhere(rbx)}},
+		{"mov %fs:8(%rsp),%rbx", "\x64\x48\x8b\x5c\x24\x08", Flow{Through, 6, 0, false, false, sp, fp, lr, somewhere(rbx)}},
+		{"mov (%rax),%rbx", "\x48\x8b\x18", Flow{Through, 3, 0, false, false, sp, fp, lr, somewhere(rbx)}},
+		{"mov 8(%rsp),%ebx", "\x8b\x5c\x24\x08", Flow{Through, 4, 0, false, false, sp, fp, lr, none}},
 		{"no instruction", "\x06", Flow{Nowhere, 0, 0, false, false, sp, fp, lr, none}},
 		{"cut off", "\xe8\x00", Flow{Nowhere, 0, 0, false, false, sp, fp, lr, none}},
 		{"nothing", "", Flow{Nowhere, 0, 0, false, false, sp, fp, lr, none}},
