@@ -37,6 +37,7 @@ type client struct {
 	conn net.Conn
 	in   io.LimitedReader
 	dec  *json.Decoder
+	room int64  // for an answer, in bytes
 	last uint64 // request id
 	err  error  // the connection is of no use any more
 }
@@ -63,7 +64,7 @@ func dial(ctx context.Context, addr string) (*client, error) {
 }
 
 func newClient(conn net.Conn) *client {
-	c := &client{conn: conn}
+	c := &client{conn: conn, room: maxReply}
 	c.in.R = conn
 	c.dec = json.NewDecoder(&c.in)
 	return c
@@ -127,7 +128,7 @@ func (c *client) exchange(ctx context.Context, calls []*call) error {
 	}
 	for len(waiting) > 0 {
 		var r response
-		c.in.N = maxReply
+		c.in.N = c.room
 		if err := c.dec.Decode(&r); err != nil {
 			return c.explain(err)
 		}
@@ -150,7 +151,7 @@ func (c *client) explain(err error) error {
 	timeout := net.Error(nil)
 	switch {
 	case c.in.N == 0:
-		return fmt.Errorf("an answer of more than %d bytes", maxReply)
+		return fmt.Errorf("an answer of more than %d bytes", c.room)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
