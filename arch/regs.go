@@ -20,18 +20,19 @@ const NoReg Reg = 0xff
 
 // Regs are the values of a thread's registers in one frame. A register whose
 // value was not recovered is unknown, which is different from zero. The zero
-// Regs knows nothing. Regs is a value: copy it freely.
+// Regs knows nothing. Regs is a value: copy it freely, but compare what Known and
+// Get return.
 type Regs struct {
-	val   [NumRegs]uint64
+	val   [NumRegs]uint64 // of an unknown register, anything
 	known RegSet
 }
 
-// Get returns the value of r, and whether it is known.
+// Get returns the value of reg, and whether it is known; 0 if it is not.
 func (r *Regs) Get(reg Reg) (v uint64, ok bool) {
-	if reg >= NumRegs {
+	if !r.known.Has(reg) {
 		return 0, false
 	}
-	return r.val[reg], r.known.Has(reg)
+	return r.val[reg], true
 }
 
 // Set makes v the known value of reg. It ignores registers without a slot.
@@ -43,23 +44,13 @@ func (r *Regs) Set(reg Reg, v uint64) {
 }
 
 // Forget makes reg unknown.
-func (r *Regs) Forget(reg Reg) {
-	if reg < NumRegs {
-		r.val[reg] = 0
-		r.known &^= 1 << reg
-	}
-}
+func (r *Regs) Forget(reg Reg) { r.known &^= 1 << reg }
 
 // Known returns the set of registers whose values are known.
 func (r *Regs) Known() RegSet { return r.known }
 
 // Keep forgets every register that is not in set.
-func (r *Regs) Keep(set RegSet) {
-	for gone := r.known &^ set; gone != 0; gone &= gone - 1 {
-		r.val[bits.TrailingZeros64(uint64(gone))] = 0
-	}
-	r.known &= set
-}
+func (r *Regs) Keep(set RegSet) { r.known &= set }
 
 // All yields the known registers in ascending order.
 func (r *Regs) All() iter.Seq2[Reg, uint64] {

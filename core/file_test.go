@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,7 +99,7 @@ func TestOpen(t *testing.T) {
 			if got.ID != want.ID || got.Name != want.Name || got.PACMask != want.PACMask || got.Signal != want.Signal || got.Crashed != want.Crashed {
 				t.Errorf("thread %d: got %+v, want %+v", i, got, want)
 			}
-			if got.Regs != want.Regs {
+			if !maps.Equal(maps.Collect(got.Regs.All()), maps.Collect(want.Regs.All())) {
 				t.Errorf("thread %d: got registers %+v, want %+v", i, got.Regs, want.Regs)
 			}
 			if (got.FPRegSet != nil) != (a.FPRegSet != nil) || got.PrStatus == nil {

@@ -97,8 +97,7 @@ func (u *Unwinder) Unwind(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 		if u.MaxTime > 0 && n%1024 == 0 && time.Now().After(deadline) {
 			return dst, Stop{Limit, limitError{time: u.MaxTime}}
 		}
-		dst = slices.Grow(dst, 1)[:n+1]
-		dst[n] = Frame{}
+		dst = slices.Grow(dst, 1)[:n+1] // apply overwrites what was there
 		f, caller := &dst[n-1], &dst[n]
 		u.below = Full
 		if n-1 > first {
@@ -288,6 +287,8 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 	}
 
 	u.recover(row, f, caller, cfa, ra)
+	caller.CFA, caller.Row, caller.Skipped = 0, arch.Row{}, nil
+	caller.Signal, caller.trampoline, caller.base = false, nil, false
 	caller.PC, caller.Method, caller.Evidence = ra, m, at.evidence
 	if m == FramePointer && promisesFramePointers(f.Module) {
 		caller.Evidence |= Promised
@@ -343,6 +344,8 @@ func (u *Unwinder) recover(row *arch.Row, f, caller *Frame, cfa, ra uint64) {
 	if row.CalleeSaved {
 		*regs = f.Regs
 		regs.Keep(u.Arch.CalleeSaved)
+	} else {
+		regs.Keep(0)
 	}
 	regs.Set(u.Arch.SP, cfa+uint64(u.Arch.SPFromCFA))
 	u.recoverReg(regs, u.Arch.FP, &row.FP, &f.Regs, cfa)
