@@ -210,7 +210,7 @@ func TestKilledHost(t *testing.T) {
 	}
 	for i := range rounds {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), roleEnv+"=host")
+		cmd.Env = append(os.Environ(), roleEnv+"=host", "TMPDIR="+t.TempDir()) // nobody removes its sockets
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
