@@ -41,6 +41,15 @@ func group(cmd *cobra.Command) {
 	cmd.DisableFlagsInUseLine = true
 }
 
+// helpTopic checks that there is a command to help with.
+func helpTopic(help *cobra.Command, args []string) error {
+	cmd, rest, err := help.Root().Find(args)
+	if err == nil && len(rest) > 0 {
+		err = unknownCommand(cmd, rest[0])
+	}
+	return err
+}
+
 // unknownCommand is the error for what is no command, with what may have been
 // meant.
 func unknownCommand(cmd *cobra.Command, name string) error {

@@ -82,5 +82,9 @@ said), 2 if nothing could be done.`,
 			group(cmd)
 		}
 	}
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Args = helpTopic
+	}
 	return root
 }
