@@ -88,17 +88,25 @@ stopped. dlv needs --accept-multiclient, or it ends when sfcore is done.`,
 	f.Lookup("source").DefValue = "0" // for which help shows none
 	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of every frame, where there is debug information")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "say for every frame how its caller was found, and why not better")
-	for name, values := range map[string][]string{"format": btFormats, "color": {"auto", "always", "never"}} {
+	for name, values := range map[string][]string{"format": formats, "color": {"auto", "always", "never"}} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return cmd
 }
 
-var btFormats = []string{"text", "json", "jsonl", "folded"}
+// formats are those of stacks.
+var formats = []string{"text", "json", "jsonl", "folded"}
+
+func checkFormat(name string) error {
+	if !slices.Contains(formats, name) {
+		return fmt.Errorf("--format: %q is none of text, json, jsonl and folded", name)
+	}
+	return nil
+}
 
 func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
-	if !slices.Contains(btFormats, c.format) {
-		return fmt.Errorf("--format: %q is none of text, json, jsonl and folded", c.format)
+	if err := checkFormat(c.format); err != nil {
+		return err
 	}
 	if c.group && c.locals {
 		return errors.New("--group and --locals: threads with the same stack have different variables; use --thread for one of them")

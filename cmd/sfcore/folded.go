@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -18,19 +17,37 @@ func (foldedFormat) separator() string { return "" }
 
 func (foldedFormat) tail(*target.Target) []byte { return nil }
 
-// thread begins with why the stack ends, if that is where frames are missing, so
-// that such stacks are not taken for others.
 func (foldedFormat) thread(b []byte, r *threadReport) []byte {
+	return appendFolded(b, &r.Stop, len(r.Frames), func(i int) *target.FrameReport { return &r.Frames[i] }, len(r.TIDs))
+}
+
+// goroutineFolded does the same with goroutines.
+type goroutineFolded struct{}
+
+func (goroutineFolded) head(*target.Report) []byte { return nil }
+
+func (goroutineFolded) separator() string { return "" }
+
+func (goroutineFolded) tail(*target.Target, int) []byte { return nil }
+
+func (goroutineFolded) goroutine(r *goroutineReport) []byte {
+	return appendFolded(nil, &r.Stop, len(r.Frames), func(i int) *target.FrameReport { return &r.Frames[i].FrameReport }, len(r.IDs))
+}
+
+// appendFolded appends the line of a stack that a group has, or one if that is 0.
+// It begins with why the stack ends, if that is where frames are missing, so that
+// such stacks are not taken for others.
+func appendFolded(b []byte, stop *target.StopReport, frames int, frame func(i int) *target.FrameReport, group int) []byte {
 	separator := ""
-	if r.Stop.Reason != "outermost" {
-		b = append(append(append(b, '['), r.Stop.Reason...), ']')
+	if stop.Reason != "outermost" {
+		b = append(append(append(b, '['), stop.Reason...), ']')
 		separator = ";"
 	}
-	for _, f := range slices.Backward(r.Frames) {
-		b = append(append(b, separator...), foldedName(&f)...)
+	for i := frames - 1; i >= 0; i-- {
+		b = append(append(b, separator...), foldedName(frame(i))...)
 		separator = ";"
 	}
-	return append(strconv.AppendInt(append(b, ' '), int64(max(1, len(r.TIDs))), 10), '\n')
+	return append(strconv.AppendInt(append(b, ' '), int64(max(1, group)), 10), '\n')
 }
 
 // foldedName names a frame; the mark says that it is a guess.

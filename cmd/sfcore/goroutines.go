@@ -76,22 +76,22 @@ long it was.`,
 	f := cmd.Flags()
 	f.IntVarP(&c.pid, "pid", "p", 0, "print the goroutines of live process `PID`")
 	f.Var(&c.memory, "memory", "with -p: copy up to `SIZE` of memory, as in 8G")
-	f.StringVar(&c.format, "format", "text", "text, json (one document) or jsonl (one line per goroutine)")
+	f.StringVar(&c.format, "format", "text", "text, json (one document), jsonl (one line per goroutine) or folded (for flame graphs)")
 	f.StringVar(&c.color, "color", "auto", "auto, always or never")
 	f.BoolVar(&c.group, "group", false, "print goroutines with the same stack once, the most frequent stack first")
 	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of frames")
 	f.BoolVar(&c.all, "all", false, "print the goroutines of Go's runtime too, and variables of its functions")
 	f.Int64SliceVar(&c.ids, "goroutine", nil, "print only goroutine `ID` (repeatable)")
 	f.Lookup("goroutine").DefValue = ""
-	for name, values := range map[string][]string{"format": {"text", "json", "jsonl"}, "color": {"auto", "always", "never"}} {
+	for name, values := range map[string][]string{"format": formats, "color": {"auto", "always", "never"}} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return cmd
 }
 
 func (c *goroutinesCommand) run(cmd *cobra.Command, args []string) error {
-	if !slices.Contains([]string{"text", "json", "jsonl"}, c.format) {
-		return fmt.Errorf("--format: %q is none of text, json and jsonl", c.format)
+	if err := checkFormat(c.format); err != nil {
+		return err
 	}
 	paint, err := newPainter(c.color, cmd.OutOrStdout())
 	if err != nil {

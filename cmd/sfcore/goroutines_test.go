@@ -55,6 +55,7 @@ func TestGoroutinesGolden(t *testing.T) {
 		"amd64/all":       goroutinesOf("amd64", "--all"),
 		"amd64/locals":    goroutinesOf("amd64", "--group", "--locals"),
 		"amd64/one":       goroutinesOf("amd64", "--goroutine", "47", "--locals", "--color", "always"),
+		"amd64/folded":    goroutinesOf("amd64", "--group", "--format", "folded"),
 		"aarch64/group":   goroutinesOf("aarch64", "--group"),
 		"aarch64/locals":  goroutinesOf("aarch64", "--group", "--locals"),
 		"aarch64/one-all": goroutinesOf("aarch64", "--goroutine", "42", "--locals", "--all", "--format", "jsonl"),

@@ -21,6 +21,8 @@ func newGoroutineFormat(name string, paint painter) goroutineFormat {
 		return goroutineJSON{}
 	case "jsonl":
 		return goroutineLines{}
+	case "folded":
+		return goroutineFolded{}
 	}
 	return &goroutineText{textFormat{paint: paint}}
 }
