@@ -16,6 +16,11 @@ const (
 	// headers and notes. The kernel dumps one page of each file.
 	maxHeader = 64 << 10
 
+	// maxProgs bounds the program headers of all images in memory, which are kept:
+	// a hundred thousand libraries have as many. Of images beyond it the mappings
+	// are all that is known.
+	maxProgs = 1 << 20
+
 	// minPage is the smallest page size of the architectures sfcore knows.
 	minPage = 4096
 )
@@ -93,6 +98,9 @@ func (t *Target) newModule(path string, addr uint64) *Module {
 	m := &Module{Path: path, Lo: addr, Hi: addr, target: t}
 	f, err := elfx.ParseLoaded(t.imageAt(addr))
 	if err != nil || len(f.Progs) == 0 || f.Machine != t.img.Arch.Machine {
+		return m
+	}
+	if t.progs += len(f.Progs); t.progs > maxProgs {
 		return m
 	}
 	lo, hi := f.Span()

@@ -57,6 +57,7 @@ type Target struct {
 	modules []*Module // ascending by address
 	places  []unwind.Place
 	files   *resolve.Resolver
+	progs   int // program headers that modules keep
 
 	mu       sync.Mutex
 	problems []error

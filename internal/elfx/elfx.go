@@ -73,6 +73,10 @@ const (
 	// maxProgs bounds the program headers: a process can have at most
 	// vm.max_map_count mappings, which distributions have raised to a million.
 	maxProgs = 4 << 20
+
+	// maxLoadedProgs bounds those of an image in memory: the kernel loads no program
+	// with more [linux fs/binfmt_elf.c: load_elf_phdrs].
+	maxLoadedProgs = 64 << 10 / phdrSize
 )
 
 // FormatError is a defect of an ELF image.
@@ -99,7 +103,8 @@ func (f *File) Named(err error) error {
 func Parse(data []byte) (*File, error) { return parse(data, false) }
 
 // ParseLoaded is Parse for an image as it is loaded: mem is memory from the
-// address of the ELF header on, as far as it is readable.
+// address of the ELF header on, as far as it is readable. It has at most 1170
+// program headers.
 func ParseLoaded(mem []byte) (*File, error) { return parse(mem, true) }
 
 func parse(data []byte, loaded bool) (*File, error) {
@@ -187,9 +192,13 @@ func (f *File) readProgs() {
 			n = f.countProgs(off)
 		}
 	}
-	if n > maxProgs {
-		f.problem(56, "e_phnum", "%d program headers are more than the limit of %d", n, maxProgs)
-		n = maxProgs
+	limit := uint64(maxProgs)
+	if f.loaded {
+		limit = maxLoadedProgs
+	}
+	if n > limit {
+		f.problem(56, "e_phnum", "%d program headers are more than the limit of %d", n, limit)
+		n = limit
 	}
 	table := f.Bytes(off, n*phdrSize)
 	if have := uint64(len(table)) / phdrSize; have < n {
