@@ -91,7 +91,11 @@ func openBytes(data []byte) (*Image, error) {
 	if err := n.read(f); err != nil {
 		return nil, err
 	}
-	img.Mappings = join(disjoint(loads(f.Progs)), disjoint(n.files))
+	img.Mappings = disjoint(loads(f.Progs))
+	if len(n.files) == 0 && len(img.Auxv) == 0 {
+		n.files = img.filesInMemory()
+	}
+	img.Mappings = join(img.Mappings, disjoint(n.files))
 	img.nameSpecial()
 	img.Executable = img.executable()
 

@@ -89,7 +89,26 @@ func (i *Image) FindLoaded(list []Loaded) {
 	i.Mappings = disjoint(l.maps)
 }
 
-// loading is the state of FindLoaded.
+// filesInMemory returns the mappings of files in a core that tells no more than
+// registers and memory, as valgrind's does. An image is where a mapping begins
+// with an ELF header. The program is the one that has the dynamic linker's list,
+// which has the names of the others, or is linked to fixed addresses.
+func (i *Image) filesInMemory() []Mapping {
+	l := loading{img: i, words: memreader.Words{R: i.Mem, BigEndian: i.Arch.BigEndian}}
+	for n := range i.Mappings {
+		f := l.headerAt(i.Mappings[n].Lo)
+		if f == nil {
+			continue
+		}
+		if _, dynamic := RDebug(&l.words, f, f.Bias); dynamic || f.Type == elfx.TypeExec {
+			l.commit("", f)
+		}
+	}
+	l.link()
+	return l.maps
+}
+
+// loading is the state of FindLoaded and filesInMemory.
 type loading struct {
 	img    *Image
 	words  memreader.Words
@@ -226,7 +245,7 @@ func (l *loading) program(path string, f *elfx.File) string {
 		img.Auxv = append(img.Auxv, Aux{ATPhdr, f.PhdrAddr() + f.Bias}, Aux{ATPhnum, uint64(len(f.Progs))},
 			Aux{ATEntry, f.Entry + f.Bias})
 	}
-	return cmp.Or(path, img.Executable, img.executable(), "(program)")
+	return cmp.Or(path, img.Executable, img.executable(), img.Name, "(program)")
 }
 
 func (l *loading) covers(addr uint64) bool {

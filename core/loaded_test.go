@@ -1,7 +1,11 @@
 package core
 
 import (
+	"bytes"
 	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
@@ -89,6 +93,69 @@ func FuzzFindLoaded(f *testing.F) {
 				}
 				end = m.Hi
 			}
+		}
+	})
+}
+
+// A core with neither NT_FILE nor NT_AUXV has files all the same, by what is in
+// memory: the valgrind case, and others with those notes taken out.
+func TestFilesInMemory(t *testing.T) {
+	for _, name := range []string{"amd64-v1-plt-1", "amd64-v3-plt-1"} {
+		packed, err := os.Open(filepath.Join("../testdata/cores", name, "core.zst"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer packed.Close()
+		r, err := openZstd(packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = bytes.ReplaceAll(data, []byte("\x45\x4c\x49\x46CORE\x00"), []byte("\x99\x00\x00\x00CORE\x00"))
+		data = bytes.ReplaceAll(data, []byte("\x06\x00\x00\x00CORE\x00"), []byte("\x99\x00\x00\x00CORE\x00"))
+		img, err := openBytes(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := map[string]int{}
+		for i := range img.Mappings {
+			if m := &img.Mappings[i]; m.Exec {
+				code[filepath.Base(m.Path)]++
+			}
+		}
+		if img.Executable != "pltmain" || code["pltmain"] != 1 || code["libplt.so"] != 1 {
+			t.Errorf("%s: got executable %q, executable mappings of %v", name, img.Executable, code)
+		}
+	}
+}
+
+// A program that no dynamic linker lists is the one at fixed addresses. A mapping
+// of a file that is only read is none.
+func TestStaticInMemory(t *testing.T) {
+	eachArch(t, func(t *testing.T, a *arch.Arch) {
+		const base, read = 0x40_0000, 0x1_0000_0000
+		order := binary.ByteOrder(binary.LittleEndian)
+		if a.BigEndian {
+			order = binary.BigEndian
+		}
+		e := &testkit.ELF{
+			Order: order, Type: elfx.TypeExec, Machine: a.Machine, Base: base,
+			Sections: []testkit.ELFSection{
+				{Name: ".text", Type: elfx.SectProgbits, Flags: elfx.SectAlloc | elfx.SectExec, Addr: base + 0x1000, Data: make([]byte, 0x100)},
+			},
+		}
+		mem := e.Memory()
+		img := openBuilt(t, testkit.NewCore(a).Process(1, "prog", "").Thread(1, 11, regs(a, 0)).
+			Segment(base, 0x1000, false, mem[:0x1000]).Segment(base+0x1000, 0x1000, true, mem[0x1000:]).Segment(read, 0x1000, false, e.File()))
+		m, other := img.Mapping(base+0x1010), img.Mapping(read)
+		if m == nil || m.Path != "prog" || !m.Exec || other == nil || other.Path != "" {
+			t.Errorf("got %+v and %+v, want prog and a mapping without name", m, other)
+		}
+		if entry, ok := img.Auxv.Get(ATEntry); !ok || entry != 0 {
+			t.Errorf("got AT_ENTRY %#x, %v", entry, ok)
 		}
 	})
 }

@@ -122,5 +122,13 @@ func (n *notes) signal(t *Thread, info []byte) *Signal {
 		s.Thread = t.ID
 		return s
 	}
-	return &Signal{Number: t.Signal, Name: SignalName(t.Signal), Thread: t.ID}
+	s := &Signal{Number: t.Signal, Name: SignalName(t.Signal), Thread: t.ID}
+	if code := int(int32(n.order.Uint32(t.PrStatus[prInfoCode:]))); code != siUser {
+		s.Code, s.CodeName = code, signalCodeName(s.Number, code)
+	}
+	return s
 }
+
+// prInfoCode is the offset of pr_info.si_code in struct elf_prstatus. Valgrind
+// sets it; the kernel and gdb leave it 0, which means nothing.
+const prInfoCode = 4

@@ -30,7 +30,7 @@ func (t *Target) Meaning(s *core.Signal) string {
 		return fmt.Sprintf("sent by process %d of user %d", s.SenderPID, s.SenderUID)
 	case s.HasAddress && (s.Name == "SIGSEGV" || s.Name == "SIGBUS"):
 		return t.meaningOfAccess(s)
-	case s.Name == "SIGSEGV" && t.img.Arch == arch.AMD64:
+	case s.Name == "SIGSEGV" && s.CodeName == "SI_KERNEL" && t.img.Arch == arch.AMD64:
 		return "the processor refused the instruction: most often it used an address that is not canonical, one that no pointer has"
 	case s.CodeName == "FPE_INTDIV":
 		return "an integer was divided by zero, or the quotient did not fit"

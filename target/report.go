@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -172,7 +173,7 @@ func (t *Target) Head() Report {
 	r := Report{
 		Schema:  Schema,
 		Source:  t.reportSource(),
-		Process: Process{PID: img.PID, Arch: img.Arch.Name, ByteOrder: "little", Command: img.Command, Executable: img.Executable},
+		Process: Process{PID: img.PID, Arch: img.Arch.Name, ByteOrder: "little", Command: cmp.Or(img.Command, img.Name), Executable: img.Executable},
 	}
 	if img.Arch.BigEndian {
 		r.Process.ByteOrder = "big"
