@@ -155,6 +155,30 @@ func (s *Space) View(addr uint64) ([]byte, uint64) {
 	return nil, 0
 }
 
+// maxRun bounds the segments that a Run spans: an image has a handful.
+const maxRun = 64
+
+// Run returns the bytes from addr on, valid as long as the segments' data, to the
+// end of its segment or, where the data of the next ones are behind it in the same
+// array, as in a core that has all of an image, of those. It is empty where
+// nothing can be read.
+func (s *Space) Run(addr uint64) []byte {
+	seg := s.Find(addr)
+	if seg == nil || addr-seg.Addr >= uint64(len(seg.Data)) {
+		return nil
+	}
+	run := seg.Data[addr-seg.Addr:]
+	i := sort.Search(len(s.segs), func(i int) bool { return s.segs[i].Addr > addr })
+	for n := 0; n < maxRun && i < len(s.segs) && s.segs[i].Addr == addr+uint64(len(run)); i, n = i+1, n+1 {
+		next := s.segs[i].Data
+		if len(next) == 0 || cap(run) == len(run) || &run[:len(run)+1][len(run)] != &next[0] {
+			break
+		}
+		run = run[:len(run)+len(next)]
+	}
+	return run
+}
+
 // ReadMem implements [Reader]. It reads across segments that touch.
 func (s *Space) ReadMem(p []byte, addr uint64) (int, error) {
 	n := 0

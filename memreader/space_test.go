@@ -150,3 +150,37 @@ func BenchmarkSpace(b *testing.B) {
 		}
 	})
 }
+
+// A run goes on where bytes that follow one another in memory do so at their
+// addresses too, and nowhere else.
+func TestSpaceRun(t *testing.T) {
+	data := []byte("abcdefghijkl")
+	part := func(addr, size uint64, lo, hi int) memreader.Segment {
+		return memreader.Segment{Addr: addr, Size: size, Data: data[lo:hi]}
+	}
+	tests := []struct {
+		name string
+		segs []memreader.Segment
+		addr uint64
+		want string
+	}{
+		{"one segment", []memreader.Segment{part(0x1000, 4, 0, 4)}, 0x1001, "bcd"},
+		{"two that touch", []memreader.Segment{part(0x1000, 4, 0, 4), part(0x1004, 4, 4, 8)}, 0x1001, "bcdefgh"},
+		{"three, to the end of the array", []memreader.Segment{part(0x1000, 4, 0, 4), part(0x1004, 4, 4, 8), part(0x1008, 4, 8, 12)}, 0x1000, "abcdefghijkl"},
+		{"from the second", []memreader.Segment{part(0x1000, 4, 0, 4), part(0x1004, 4, 4, 8)}, 0x1004, "efgh"},
+		{"other bytes", []memreader.Segment{part(0x1000, 4, 0, 4), part(0x1004, 4, 8, 12)}, 0x1000, "abcd"},
+		{"the same bytes again", []memreader.Segment{part(0x1000, 4, 0, 4), part(0x1004, 4, 0, 4)}, 0x1000, "abcd"},
+		{"another array", []memreader.Segment{part(0x1000, 4, 0, 4), seg(0x1004, 4, "efgh", 0)}, 0x1000, "abcd"},
+		{"a gap", []memreader.Segment{part(0x1000, 4, 0, 4), part(0x1005, 4, 4, 8)}, 0x1000, "abcd"},
+		{"bytes missing between", []memreader.Segment{part(0x1000, 6, 0, 4), part(0x1006, 4, 4, 8)}, 0x1000, "abcd"},
+		{"nothing dumped", []memreader.Segment{part(0x1000, 4, 0, 0)}, 0x1000, ""},
+		{"unmapped", []memreader.Segment{part(0x1000, 4, 0, 4)}, 0x1004, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := memreader.NewSpace(tt.segs).Run(tt.addr); string(got) != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -226,12 +226,17 @@ func (m *Module) memoryHasTables() bool {
 	return false
 }
 
-// maxTable bounds an unwind table that is read from the process's memory.
+// maxTable bounds an unwind table in the process's memory, in bytes.
 const maxTable = 256 << 20
 
 // inMemory returns the bytes of a segment as far as they are in the image.
 func (m *Module) inMemory(p *elfx.Prog) []byte {
-	data, _ := memreader.ReadFull(m.target.img.Mem, p.Vaddr+m.Bias, int(min(p.Filesz, maxTable)))
+	addr, size := p.Vaddr+m.Bias, min(p.Filesz, maxTable)
+	if space, ok := m.target.img.Mem.(*memreader.Space); ok {
+		data := space.Run(addr)
+		return data[:min(size, uint64(len(data)))]
+	}
+	data, _ := memreader.ReadFull(m.target.img.Mem, addr, int(size))
 	return data
 }
 

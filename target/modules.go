@@ -114,10 +114,13 @@ func (t *Target) newModule(path string, addr uint64) *Module {
 	return m
 }
 
-// imageAt returns the memory at addr, to where it ends or another mapping
-// begins.
+// imageAt returns the memory at addr as far as it can be seen without copying, or
+// else as much as headers take.
 func (t *Target) imageAt(addr uint64) []byte {
-	if v, ok := t.img.Mem.(memreader.Viewer); ok {
+	switch v := t.img.Mem.(type) {
+	case *memreader.Space:
+		return v.Run(addr)
+	case memreader.Viewer:
 		mem, base := v.View(addr)
 		return mem[min(addr-base, uint64(len(mem))):]
 	}

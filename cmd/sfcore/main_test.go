@@ -80,6 +80,8 @@ func TestOutputGolden(t *testing.T) {
 		"bt-cfi":       append([]string{"bt", "--unwind", "cfi,fp"}, caseArgs(t, "amd64-v2-fpflag")...),
 		"bt-fp":        append([]string{"bt", "--unwind", "fp"}, caseArgs(t, "amd64-v2-nosframe")...),
 		"bt-no-files":  {"bt", "--sysroot", "testdata", filepath.Join(coresDir, "amd64-v3-libcdyn-1", "core.zst")},
+		"bt-memory":    {"bt", "--sysroot", "testdata", filepath.Join(coresDir, "amd64-v3-valgrind", "core.zst")},
+		"info-memory":  {"info", "--sysroot", "testdata", filepath.Join(coresDir, "amd64-v3-valgrind", "core.zst")},
 		"info-no-file": {"info", "--sysroot", "testdata", filepath.Join(coresDir, "amd64-v3-libcdyn-1", "core.zst")},
 	} {
 		t.Run(name, func(t *testing.T) {
