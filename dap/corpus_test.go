@@ -380,6 +380,27 @@ func TestModules(t *testing.T) {
 	}
 }
 
+// Code that a just-in-time compiler registered is in a module once a stack has
+// led there.
+func TestModulesOfJIT(t *testing.T) {
+	c, stopped := open(t, corpus("amd64-none-jit"))
+	frames := c.frames(stopped.ThreadId)
+	var body struct{ Modules []module }
+	c.do("modules", nil, &body)
+	listed := map[any]bool{}
+	for _, m := range body.Modules {
+		listed[m.Id] = true
+	}
+	for _, f := range frames {
+		if f.ModuleId != nil && !listed[f.ModuleId] {
+			t.Errorf("%s: there is no module %v", f.Name, f.ModuleId)
+		}
+	}
+	if !listed["[jit]"] {
+		t.Errorf("got modules %+v, want [jit]", body.Modules)
+	}
+}
+
 func TestExceptionInfo(t *testing.T) {
 	c, stopped := open(t, corpus("amd64-v3-null-1"))
 	var info godap.ExceptionInfoResponseBody

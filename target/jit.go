@@ -308,12 +308,3 @@ func refusePacked(f *elfx.File) error {
 
 // tabled reports whether the module has unwind tables.
 func (m *Module) tabled() bool { return m.unwind.SFrame != nil || len(m.unwind.CFI) > 0 }
-
-// reported returns the modules, and of registered images those that were used.
-func (t *Target) reported() []*Module {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := slices.Concat(t.modules, t.jit.used)
-	slices.SortStableFunc(all, func(a, b *Module) int { return cmp.Compare(a.Lo, b.Lo) })
-	return all
-}

@@ -337,7 +337,7 @@ func (m *Module) ID() string {
 // images that just-in-time compilers registered, those that are loaded.
 func (t *Target) ReportModules() []ModuleReport {
 	modules := []ModuleReport{}
-	for _, m := range t.reported() {
+	for _, m := range t.Modules() {
 		modules = append(modules, m.report())
 	}
 	return modules

@@ -5,6 +5,7 @@
 package target
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -86,9 +87,15 @@ func (t *Target) Image() *core.Image { return t.img }
 // mapped where the image has none.
 func (t *Target) Memory() memreader.Reader { return t.mem }
 
-// Modules returns the modules in ascending order of address, without the images
-// that just-in-time compilers registered.
-func (t *Target) Modules() []*Module { return t.modules }
+// Modules returns the modules in ascending order of address; of the images that
+// just-in-time compilers registered, those that are loaded by now.
+func (t *Target) Modules() []*Module {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := slices.Concat(t.modules, t.jit.used)
+	slices.SortStableFunc(all, func(a, b *Module) int { return cmp.Compare(a.Lo, b.Lo) })
+	return all
+}
 
 // Problems returns what is wrong with the image and, as far as they were
 // looked at, its modules.
