@@ -67,7 +67,7 @@ func (m *Module) findFile() {
 // is none that is.
 func (m *Module) findImage() (other error) {
 	for name := range m.target.files.Images(m.query()) {
-		f, release, err := m.openCandidate(name)
+		f, release, err := m.openImage(name)
 		if format, ok := errors.AsType[*elfx.FormatError](err); ok && format.Field == "e_ident" {
 			m.foreign = true
 		}
@@ -90,6 +90,7 @@ func (m *Module) findImage() (other error) {
 		default:
 			m.image, m.File, m.Match = f, m.showName(name), match
 			m.keep(release)
+			m.join(name)
 			m.rebase()
 			return nil
 		}
@@ -116,6 +117,11 @@ func (m *Module) rebase() {
 // findDebug looks for the debug file of the module's image, unless the image
 // has all that one would.
 func (m *Module) findDebug() {
+	if m.twin != nil {
+		m.twin.load()
+		m.debug, m.DebugFile = m.twin.debug, m.twin.DebugFile
+		return
+	}
 	if m.debug != nil || hasContents(m.image, ".debug_info") && m.image.Section(".symtab") != nil {
 		return
 	}
@@ -164,6 +170,11 @@ func (m *Module) fetchImage() {
 // fetchDebug returns the module's debug file. If none is at hand and servers
 // may be asked, it does that.
 func (m *Module) fetchDebug() *elfx.File {
+	if m.twin != nil {
+		m.debug = m.twin.debugFile()
+		m.DebugFile = m.twin.DebugFile
+		return m.debug
+	}
 	client := m.target.opts.Debuginfod
 	if m.debug != nil || client == nil || m.File == "" || m.BuildID == "" || hasContents(m.image, ".debug_info") {
 		return m.debug

@@ -76,6 +76,9 @@ func (m *Module) addSource(addr uint64, dst []symbol.Location, first int) []symb
 // openDebugInfo opens the debug information of the module, nil if there is
 // none.
 func (m *Module) openDebugInfo() *debuginfo.Data {
+	if m.twin != nil {
+		return m.twin.source()
+	}
 	for _, f := range []*elfx.File{m.debugFile(), m.image} {
 		if f == nil {
 			continue

@@ -72,6 +72,7 @@ type Module struct {
 	// nil of other modules.
 	registered []byte
 
+	twin   *Module    // the first module of the same file; nil if it is that
 	held   string     // a name of the file of a live process; see core.Mapping.File
 	memory *elfx.File // the image as far as it is in the core; may be nil
 	image  *elfx.File // what tables are read from; loaded, may be nil
@@ -269,6 +270,9 @@ func (m *Module) openLazily() {
 func (m *Module) symbols() *symbol.Object { return m.names() }
 
 func (m *Module) openSymbols() *symbol.Object {
+	if m.twin != nil {
+		return m.twin.symbols()
+	}
 	if m.image == nil {
 		return nil
 	}

@@ -62,6 +62,7 @@ type Target struct {
 
 	mu       sync.Mutex
 	problems []error
+	first    map[string]*Module // by file: the module that was found first to be of it
 
 	jit jit
 }
