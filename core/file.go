@@ -83,7 +83,7 @@ func openBytes(data []byte) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	img := &Image{Arch: a, Problems: f.Problems, OnClose: func() {}}
+	img := &Image{Arch: a, Size: uint64(len(data)), Problems: f.Problems, OnClose: func() {}}
 	space := memreader.NewSpace(segments(f))
 	img.Mem = space
 

@@ -44,6 +44,9 @@ type Image struct {
 	// Process reads a live process as it is by now; nil if the image is from
 	// elsewhere.
 	Process memreader.Reader
+	// Size is the size of the core file in bytes, when decompressed; 0 of images
+	// from elsewhere.
+	Size uint64
 	// Truncated says what a file that is cut off has lost; nil if it is whole.
 	Truncated *Truncation
 	// Problems are defects that the rest of the image is usable without.

@@ -55,11 +55,8 @@ func (m *Module) findFile() {
 		m.Match = MatchMismatch
 		m.problem("%s: not used: %w", m.Path, other)
 	}
-	if m.memory != nil && m.memoryHasTables() {
-		m.image = m.memory
-		if m.Match == MatchMissing {
-			m.Match = MatchMemory
-		}
+	if m.useMemory() && m.Match == MatchMissing {
+		m.Match = MatchMemory
 	}
 }
 

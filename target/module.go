@@ -11,7 +11,6 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/debuginfo"
 	"github.com/sfcore/sfcore/internal/elfx"
-	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/symbol"
 	"github.com/sfcore/sfcore/unwind"
 )
@@ -214,31 +213,6 @@ func orNone(s string) string {
 		return "missing"
 	}
 	return s
-}
-
-// memoryHasTables reports whether the image in memory is more than its
-// headers.
-func (m *Module) memoryHasTables() bool {
-	for _, typ := range []uint32{elfx.ProgGNUSFrame, elfx.ProgGNUEHFrame} {
-		if p := m.memory.Prog(typ); p != nil && len(m.inMemory(p)) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// maxTable bounds an unwind table in the process's memory, in bytes.
-const maxTable = 256 << 20
-
-// inMemory returns the bytes of a segment as far as they are in the image.
-func (m *Module) inMemory(p *elfx.Prog) []byte {
-	addr, size := p.Vaddr+m.Bias, min(p.Filesz, maxTable)
-	if space, ok := m.target.img.Mem.(*memreader.Space); ok {
-		data := space.Run(addr)
-		return data[:min(size, uint64(len(data)))]
-	}
-	data, _ := memreader.ReadFull(m.target.img.Mem, addr, int(size))
-	return data
 }
 
 // fileBytes returns the file's bytes of the segment that addr is in.

@@ -62,6 +62,7 @@ type Target struct {
 
 	mu       sync.Mutex
 	problems []error
+	images   uint64             // bytes of images that are read from memory
 	first    map[string]*Module // by file: the module that was found first to be of it
 
 	jit jit
