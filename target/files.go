@@ -115,8 +115,9 @@ func (m *Module) rebase() {
 // has all that one would.
 func (m *Module) findDebug() {
 	if m.twin != nil {
-		m.twin.load()
-		m.debug, m.DebugFile = m.twin.debug, m.twin.DebugFile
+		if m.twin.load(); m.twin.debug != nil {
+			m.debug, m.DebugFile = m.twin.debug, m.twin.DebugFile
+		}
 		return
 	}
 	if m.debug != nil || hasContents(m.image, ".debug_info") && m.image.Section(".symtab") != nil {
@@ -168,9 +169,9 @@ func (m *Module) fetchImage() {
 // may be asked, it does that.
 func (m *Module) fetchDebug() *elfx.File {
 	if m.twin != nil {
-		m.debug = m.twin.debugFile()
+		f := m.twin.debugFile()
 		m.DebugFile = m.twin.DebugFile
-		return m.debug
+		return f
 	}
 	client := m.target.opts.Debuginfod
 	if m.debug != nil || client == nil || m.File == "" || m.BuildID == "" || hasContents(m.image, ".debug_info") {
@@ -186,7 +187,7 @@ func (m *Module) fetchDebug() *elfx.File {
 		m.problem("%s: %w", m.Path, err)
 		return nil
 	}
-	m.useDebug(f, name, release)
+	m.nameDebug(f, name, release)
 	return f
 }
 
@@ -198,7 +199,12 @@ func (m *Module) fetchProblem(err error) {
 }
 
 func (m *Module) useDebug(f *elfx.File, name string, release func()) {
-	m.debug, m.DebugFile = f, m.showName(name)
+	m.debug = f
+	m.nameDebug(f, name, release)
+}
+
+func (m *Module) nameDebug(f *elfx.File, name string, release func()) {
+	m.DebugFile = m.showName(name)
 	f.Name = m.DebugFile
 	m.keep(release)
 }

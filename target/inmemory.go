@@ -34,7 +34,7 @@ func (m *Module) useMemory() bool {
 	f := m.memory
 	f.Data = f.Data[:min(uint64(len(f.Data)), m.Hi-m.Lo)]
 	if !m.target.afford(uint64(size + len(f.Data))) {
-		m.problem("%s: not read from the core, whose images are larger than it is", m.Path)
+		m.target.problemOnce("%s: some images are not read from it, since all are larger than it is", m.target.img.Path)
 		return false
 	}
 	m.image = f

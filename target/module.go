@@ -75,7 +75,7 @@ type Module struct {
 	held   string     // a name of the file of a live process; see core.Mapping.File
 	memory *elfx.File // the image as far as it is in the core; may be nil
 	image  *elfx.File // what tables are read from; loaded, may be nil
-	debug  *elfx.File // loaded, may be nil
+	debug  *elfx.File // loaded, and not the one fetched later; may be nil
 	unwind unwind.Module
 
 	target *Target
