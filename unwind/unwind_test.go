@@ -3,6 +3,7 @@ package unwind
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -224,6 +225,36 @@ func TestUnwindDoesNotAllocate(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { frames, _ = u.Unwind(frames[:0], regs) }); n != 0 {
 		t.Errorf("got %v allocations per stack, want 0", n)
+	}
+}
+
+// What the memory for frames held before does not show in them.
+func TestUnwindIntoUsedFrames(t *testing.T) {
+	p, regs := amd64Stack()
+	want, _ := p.unwinder().Unwind(nil, regs)
+	used := make([]Frame, len(want))
+	for i := range used {
+		f := &used[i]
+		f.PC, f.CFA, f.Module, f.Evidence, f.Trust, f.Method = 1, 2, new(Module), ^Evidence(0), Guess, Code
+		f.Exact, f.Signal, f.Skipped, f.Row = true, true, errSignalLoop, arch.Row{CFA: arch.RegOffset(3, 4), Signal: true}
+		f.trampoline, f.executable, f.base = &p.arch.SignalFrames[0], true, true
+		for reg := range arch.Reg(arch.NumRegs) {
+			f.Regs.Set(reg, 5)
+		}
+	}
+	got, _ := p.unwinder().Unwind(used[:0], regs)
+	if len(got) != len(want) {
+		t.Fatalf("got %d frames, want %d", len(got), len(want))
+	}
+	for i := range got {
+		g, w := got[i], want[i]
+		if !maps.Equal(maps.Collect(g.Regs.All()), maps.Collect(w.Regs.All())) {
+			t.Errorf("frame %d: got registers %v, want %v", i, maps.Collect(g.Regs.All()), maps.Collect(w.Regs.All()))
+		}
+		g.Regs, w.Regs = arch.Regs{}, arch.Regs{}
+		if fmt.Sprintf("%+v", g) != fmt.Sprintf("%+v", w) {
+			t.Errorf("frame %d: got %+v, want %+v", i, g, w)
+		}
 	}
 }
 
