@@ -70,7 +70,7 @@ stopped. dlv needs --accept-multiclient, or it ends when sfcore is done.`,
   sfcore bt -p 1234
   sfcore bt --dlv 127.0.0.1:4040
   sfcore bt -p 1234 --interval 10s --count 6 --format jsonl
-  sfcore bt -p 1234 --interval 50ms --count 200 --format folded | flamegraph.pl`,
+  sfcore bt -p 1234 --interval 50ms --count 200 --format folded > stacks.folded`,
 		Args:              c.checkArgs,
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE:              c.run,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -56,14 +57,12 @@ func foldedName(f *target.FrameReport) string {
 	switch {
 	case name != "":
 	case f.ModuleName != "":
-		name = f.ModuleName + "+" + hex(f.ModuleOffset.Addr)
+		name = fmt.Sprintf("%s+%#x", f.ModuleName, uint64(f.ModuleOffset.Addr))
 	default:
-		name = hex(f.PC)
+		name = fmt.Sprintf("%#x", uint64(f.PC))
 	}
 	if f.Trust == "guess" {
 		name = marks[f.Trust] + name
 	}
 	return strings.ReplaceAll(plain(name), ";", ":")
 }
-
-func hex(a target.Addr) string { return "0x" + strconv.FormatUint(uint64(a), 16) }
