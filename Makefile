@@ -46,7 +46,7 @@ fuzz: ## run every fuzz target for FUZZTIME=30s
 	.ci/fuzz $(FUZZTIME)
 
 torture: ## damage cores and executables RUNS=200000 times and check what is made of them
-	go run ./torture -runs $(RUNS)
+	go run ./test/torture -runs $(RUNS)
 
 bench: ## run the benchmarks of PKG=./... COUNT=10 times
 	go test -run='^$$' -bench=. -count=$(COUNT) $(PKG)
@@ -84,7 +84,7 @@ cores: ## walk every recorded core and compare with the stacks expected of it
 	go test -count=1 -run=Corpus ./core ./target
 
 e2e: ## compare with gdb and eu-stack on this machine (needs both)
-	go test -count=1 -tags e2e ./e2e/...
+	go test -count=1 -tags e2e ./test/e2e/...
 
 vsix: ## package the VS Code extension as bin/sfcore.vsix (needs npm)
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o editors/vscode/bin/ ./cmd/sfcore
@@ -92,7 +92,7 @@ vsix: ## package the VS Code extension as bin/sfcore.vsix (needs npm)
 	mkdir -p bin && cd editors/vscode && npx --yes @vscode/vsce@3.9.2 package --no-dependencies --allow-missing-repository -o ../../bin/sfcore.vsix
 
 e2e-vscode: vsix ## open core files in VS Code and take pictures (needs npm, chromium, libkrb5-dev, a C++ compiler)
-	e2e/vscode/run.sh
+	test/e2e/vscode/run.sh
 
 check: ## run all that must pass before a change lands
 	bash .ci/run

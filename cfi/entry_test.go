@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
-	"github.com/sfcore/sfcore/expr"
+	"github.com/sfcore/sfcore/internal/dwarf/expr"
 	"github.com/sfcore/sfcore/internal/testkit"
 )
 

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/sfcore/sfcore/arch"
-	"github.com/sfcore/sfcore/expr"
+	"github.com/sfcore/sfcore/internal/dwarf/expr"
 )
 
 // RegisterError is a rule or an expression that needs a register whose value

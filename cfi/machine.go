@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sfcore/sfcore/arch"
-	"github.com/sfcore/sfcore/expr"
+	"github.com/sfcore/sfcore/internal/dwarf/expr"
 	"github.com/sfcore/sfcore/memreader"
 )
 

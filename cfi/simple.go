@@ -2,7 +2,7 @@ package cfi
 
 import (
 	"github.com/sfcore/sfcore/arch"
-	"github.com/sfcore/sfcore/expr"
+	"github.com/sfcore/sfcore/internal/dwarf/expr"
 )
 
 // Simple returns the row with the rules that its expressions stand for in their

@@ -9,7 +9,7 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/sfcore/sfcore/debuginfod"
+	"github.com/sfcore/sfcore/internal/debuginfod"
 	"github.com/sfcore/sfcore/target"
 )
 

@@ -5,8 +5,8 @@ import (
 	"path"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/symbol"
 	"github.com/sfcore/sfcore/target"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/sfcore/sfcore/variable"
+	"github.com/sfcore/sfcore/internal/dwarf/value"
 )
 
 const (
@@ -45,7 +45,7 @@ func (s *session) variableScopes(st *stack, r ref) []godap.Scope {
 
 // scopeOf returns the variables of frame i, which may be an inlined one; nil if
 // there is no debug information for it.
-func (s *session) scopeOf(st *stack, i int) *variable.Scope {
+func (s *session) scopeOf(st *stack, i int) *value.Scope {
 	first := i
 	for first > 0 && st.physical[first-1] == st.physical[i] {
 		first--
@@ -87,14 +87,14 @@ func (s *session) objects(st *stack, args *godap.VariablesArguments, r ref) (any
 
 // parts returns some of the variables or parts that a reference stands for, and
 // whether they are elements of an array.
-func (s *session) parts(st *stack, r ref, from, count uint64) (parts []variable.Object, indexed bool, err error) {
+func (s *session) parts(st *stack, r ref, from, count uint64) (parts []value.Object, indexed bool, err error) {
 	if r.kind == refObject {
 		o, err := s.object(st, r)
 		if err != nil {
 			return nil, false, err
 		}
 		parts, err = o.Parts(from, count)
-		return parts, o.Shape() == variable.Elements, err
+		return parts, o.Shape() == value.Elements, err
 	}
 	scope := s.scopeOf(st, r.frame)
 	if scope == nil {
@@ -116,7 +116,7 @@ func (s *session) parts(st *stack, r ref, from, count uint64) (parts []variable.
 
 // object returns what a reference stands for: by way of those that it is a part
 // of, up to the variables of its frame.
-func (s *session) object(st *stack, r ref) (*variable.Object, error) {
+func (s *session) object(st *stack, r ref) (*value.Object, error) {
 	var path []uint64
 	for r.kind == refObject {
 		path = append(path, r.addr)
@@ -126,9 +126,9 @@ func (s *session) object(st *stack, r ref) (*variable.Object, error) {
 		}
 		r = parent
 	}
-	var o variable.Object
+	var o value.Object
 	for i := len(path) - 1; i >= 0; i-- {
-		var parts []variable.Object
+		var parts []value.Object
 		var err error
 		if i == len(path)-1 {
 			parts, _, err = s.parts(st, r, path[i], 1)
@@ -145,7 +145,7 @@ func (s *session) object(st *stack, r ref) (*variable.Object, error) {
 
 // objectVariable makes a variable of an object. id gives it a reference, if it has
 // parts.
-func (s *session) objectVariable(o *variable.Object, format *godap.ValueFormat, id func() int) godap.Variable {
+func (s *session) objectVariable(o *value.Object, format *godap.ValueFormat, id func() int) godap.Variable {
 	r := s.snap.target.ReportVariable(o)
 	v := godap.Variable{Name: oneLine(r.Name), Type: oneLine(r.Type), Value: oneLine(r.Text())}
 	if o.Base {
@@ -167,7 +167,7 @@ func (s *session) objectVariable(o *variable.Object, format *godap.ValueFormat, 
 			return v // nothing is there
 		}
 	}
-	if o.Shape() == variable.Scalar || r.Missing != "" && len(r.Members) == 0 {
+	if o.Shape() == value.Scalar || r.Missing != "" && len(r.Members) == 0 {
 		return v
 	}
 	n, err := o.Len()
@@ -175,7 +175,7 @@ func (s *session) objectVariable(o *variable.Object, format *godap.ValueFormat, 
 		return v
 	}
 	v.VariablesReference = id()
-	if o.Shape() == variable.Elements {
+	if o.Shape() == value.Elements {
 		v.IndexedVariables = int(min(n, 1<<31))
 	} else {
 		v.NamedVariables = int(n)

@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/plugin/proto"
-	"github.com/sfcore/sfcore/symbol"
 	"github.com/sfcore/sfcore/target"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/symbol"
+	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/target"
 	"github.com/sfcore/sfcore/unwind"
 )

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/debuginfod"
+	"github.com/sfcore/sfcore/internal/debuginfod"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/resolve"
 	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/resolve"
 )
 
 func newResolver(img *core.Image, opts *Options) *resolve.Resolver {

@@ -3,20 +3,20 @@ package target
 import (
 	"iter"
 
-	"github.com/sfcore/sfcore/debuginfo"
+	"github.com/sfcore/sfcore/internal/dwarf/info"
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 
 // furtherFiles finds the files that the module's debug information refers to.
-func (m *Module) furtherFiles() debuginfo.Options {
+func (m *Module) furtherFiles() info.Options {
 	files := m.target.files
 	if m.registered != nil {
-		return debuginfo.Options{MaxWork: workPerByte * len(m.registered)}
+		return info.Options{MaxWork: workPerByte * len(m.registered)}
 	}
 	if files == nil { // a file by itself
-		return debuginfo.Options{}
+		return info.Options{}
 	}
-	return debuginfo.Options{
+	return info.Options{
 		Supplement: func(name, id string) *elfx.File {
 			for f := range m.openAll(files.Supplement(name, id, m.DebugFile)) {
 				if f.BuildID() == id {

@@ -1,9 +1,9 @@
 package target
 
 import (
-	"github.com/sfcore/sfcore/debuginfo"
+	"github.com/sfcore/sfcore/internal/dwarf/info"
 	"github.com/sfcore/sfcore/internal/elfx"
-	"github.com/sfcore/sfcore/symbol"
+	"github.com/sfcore/sfcore/internal/symbol"
 )
 
 // Locate appends the names of the code at pc, a lookup pc, to dst: the
@@ -75,7 +75,7 @@ func (m *Module) addSource(addr uint64, dst []symbol.Location, first int) []symb
 
 // openDebugInfo opens the debug information of the module, nil if there is
 // none.
-func (m *Module) openDebugInfo() *debuginfo.Data {
+func (m *Module) openDebugInfo() *info.Data {
 	if m.twin != nil {
 		return m.twin.source()
 	}
@@ -83,7 +83,7 @@ func (m *Module) openDebugInfo() *debuginfo.Data {
 		if f == nil {
 			continue
 		}
-		if d := debuginfo.New(f, m.furtherFiles()); d != nil {
+		if d := info.New(f, m.furtherFiles()); d != nil {
 			return d
 		}
 	}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/goruntime"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/target"
 	"github.com/sfcore/sfcore/unwind"
+	"github.com/sfcore/sfcore/unwind/gostack"
 )
 
 // mixedDir has cores of a program in Go and C, with what Go's runtime said of
@@ -358,7 +358,7 @@ func TestFollow(t *testing.T) {
 		if same, all := walk(spans); same == all {
 			t.Errorf("got all %d stacks without what Follow says", all)
 		}
-		followed := goruntime.Follow(img.Arch, regs, img.Mem)
+		followed := gostack.Follow(img.Arch, regs, img.Mem)
 		if same, all := walk(append(spans, followed...)); same != all {
 			t.Errorf("got %d of %d stacks", same, all)
 		}
@@ -377,7 +377,7 @@ func TestFollowNothing(t *testing.T) {
 	for _, th := range tg.Threads() {
 		regs = append(regs, th.Regs)
 	}
-	if got := goruntime.Follow(tg.Image().Arch, regs, tg.Memory()); got != nil {
+	if got := gostack.Follow(tg.Image().Arch, regs, tg.Memory()); got != nil {
 		t.Errorf("got %v, want none", got)
 	}
 }

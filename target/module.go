@@ -9,9 +9,9 @@ import (
 	"sync"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/debuginfo"
+	"github.com/sfcore/sfcore/internal/dwarf/info"
 	"github.com/sfcore/sfcore/internal/elfx"
-	"github.com/sfcore/sfcore/symbol"
+	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -81,7 +81,7 @@ type Module struct {
 	target *Target
 	once   sync.Once
 	names  func() *symbol.Object
-	source func() *debuginfo.Data
+	source func() *info.Data
 	// debugFile is debug, fetched if need be.
 	debugFile func() *elfx.File
 	open      []func() // release files

@@ -7,7 +7,7 @@ import (
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
-	"github.com/sfcore/sfcore/symbol"
+	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/unwind"
 )
 

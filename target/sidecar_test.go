@@ -7,7 +7,7 @@ import (
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/sframe"
-	"github.com/sfcore/sfcore/synth"
+	"github.com/sfcore/sfcore/sframe/synth"
 )
 
 // FuzzSidecar takes any bytes as a sidecar: it is used, for the build-id that

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path"
 
-	"github.com/sfcore/sfcore/debuginfod"
+	"github.com/sfcore/sfcore/internal/debuginfod"
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 

@@ -4,8 +4,8 @@ import (
 	"github.com/sfcore/sfcore/cfi"
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/sframe"
-	"github.com/sfcore/sfcore/symbol"
 	"github.com/sfcore/sfcore/unwind"
 )
 

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/debuginfod"
+	"github.com/sfcore/sfcore/internal/debuginfod"
+	"github.com/sfcore/sfcore/internal/resolve"
 	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/resolve"
 	"github.com/sfcore/sfcore/unwind"
 )
 

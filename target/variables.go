@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/debuginfo"
+	"github.com/sfcore/sfcore/internal/dwarf/info"
+	"github.com/sfcore/sfcore/internal/dwarf/value"
+	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/symbol"
 	"github.com/sfcore/sfcore/unwind"
-	"github.com/sfcore/sfcore/variable"
 )
 
 // VariableReport is an argument or a local variable of a frame, or a part of one.
@@ -53,8 +53,8 @@ const (
 // Scopes returns the functions at a frame of a stack, whose index is that of the
 // physical frame, the innermost inlined one first, with their variables. Nothing
 // is returned for code without debug information.
-func (t *Target) Scopes(s *Stack, frame int) []variable.Scope {
-	var scopes []variable.Scope
+func (t *Target) Scopes(s *Stack, frame int) []value.Scope {
+	var scopes []value.Scope
 	m := t.ModuleAt(s.Frames[frame].LookupPC())
 	if m == nil {
 		return nil
@@ -69,7 +69,7 @@ func (t *Target) Scopes(s *Stack, frame int) []variable.Scope {
 			t.problemOnce("%s: %w", m.Path, err)
 		}
 		for i := range scopes {
-			if scopes[i].Language == debuginfo.Go {
+			if scopes[i].Language == info.Go {
 				t.problemOnce("%s: variables of Go functions are not shown", m.Path)
 				scopes[i].Variables = nil
 			}
@@ -80,7 +80,7 @@ func (t *Target) Scopes(s *Stack, frame int) []variable.Scope {
 
 // variableFrame returns a frame as package variable wants it; nil if there is no
 // debug information for its code.
-func (t *Target) variableFrame(s *Stack, i int) *variable.Frame {
+func (t *Target) variableFrame(s *Stack, i int) *value.Frame {
 	f := &s.Frames[i]
 	m := t.ModuleAt(f.LookupPC())
 	if m == nil {
@@ -90,7 +90,7 @@ func (t *Target) variableFrame(s *Stack, i int) *variable.Frame {
 	if data == nil {
 		return nil
 	}
-	v := &variable.Frame{
+	v := &value.Frame{
 		Arch: t.img.Arch, Mem: t.mem, Data: data, Bias: m.Bias, PC: f.LookupPC(), Regs: &f.Regs, CFA: f.CFA, Name: t.codeName,
 	}
 	if i == 0 {
@@ -98,7 +98,7 @@ func (t *Target) variableFrame(s *Stack, i int) *variable.Frame {
 	}
 	if i+1 < len(s.Frames) && !f.Signal && called(&s.Frames[i+1]) {
 		v.Return = s.Frames[i+1].PC
-		v.Caller = func() *variable.Frame { return t.variableFrame(s, i+1) }
+		v.Caller = func() *value.Frame { return t.variableFrame(s, i+1) }
 	}
 	return v
 }
@@ -160,7 +160,7 @@ func (w *Walker) Variables(s *Stack, r *ThreadReport) {
 	}
 }
 
-func (t *Target) reportVariables(s *variable.Scope) []VariableReport {
+func (t *Target) reportVariables(s *value.Scope) []VariableReport {
 	var list []VariableReport
 	left := maxFrameParts
 	t.guard(t.img.Path, func() {
@@ -183,13 +183,13 @@ func (t *Target) reportVariables(s *variable.Scope) []VariableReport {
 }
 
 // ReportVariable reports an object and its parts, within bounds.
-func (t *Target) ReportVariable(o *variable.Object) (r VariableReport) {
+func (t *Target) ReportVariable(o *value.Object) (r VariableReport) {
 	left := maxVarParts
 	t.guard(t.img.Path, func() { r = report(o, 0, &left) })
 	return r
 }
 
-func report(o *variable.Object, depth int, left *int) VariableReport {
+func report(o *value.Object, depth int, left *int) VariableReport {
 	*left--
 	r := VariableReport{Name: shorten(o.Name), Base: o.Base}
 	if o.Type != nil {
@@ -205,24 +205,24 @@ func report(o *variable.Object, depth int, left *int) VariableReport {
 	}
 	limit := uint64(maxVarMembers)
 	switch o.Shape() {
-	case variable.Scalar:
+	case value.Scalar:
 		return r
-	case variable.Target:
+	case value.Target:
 		if !o.IsReference() {
 			return r
 		}
-	case variable.Elements:
+	case value.Elements:
 		r.Elements = true
 		limit = maxVarElements
 		fallthrough
-	case variable.Members:
+	case value.Members:
 		if r.Value != "" {
 			return r
 		}
 	}
 	total, err := o.Len()
 	if err == nil && depth < maxVarDepth {
-		var parts []variable.Object
+		var parts []value.Object
 		parts, err = o.Parts(0, limit)
 		for i := range parts {
 			if *left <= 0 {
@@ -248,7 +248,7 @@ func shorten(name string) string {
 
 // missing says why there is no value.
 func missing(err error) string {
-	for _, reason := range []error{variable.ErrOptimizedOut, variable.ErrNotRecovered} {
+	for _, reason := range []error{value.ErrOptimizedOut, value.ErrNotRecovered} {
 		if errors.Is(err, reason) {
 			return reason.Error()
 		}

@@ -6,10 +6,10 @@ import (
 	"sort"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/goruntime"
+	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/symbol"
 	"github.com/sfcore/sfcore/unwind"
+	"github.com/sfcore/sfcore/unwind/gostack"
 )
 
 // Walker walks stacks and names their frames, one stack at a time, with memory
@@ -40,7 +40,7 @@ const maxNames = 1 << 16
 
 // DefaultSteppers returns the steppers of [unwind.Default], after the one for Go.
 func DefaultSteppers() []unwind.Stepper {
-	return append([]unwind.Stepper{new(goruntime.Stepper)}, unwind.Default()...)
+	return append([]unwind.Stepper{new(gostack.Stepper)}, unwind.Default()...)
 }
 
 // NewWalker returns a Walker for the threads of t.

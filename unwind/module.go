@@ -2,8 +2,8 @@ package unwind
 
 import (
 	"github.com/sfcore/sfcore/cfi"
-	"github.com/sfcore/sfcore/pclntab"
 	"github.com/sfcore/sfcore/sframe"
+	"github.com/sfcore/sfcore/unwind/pclntab"
 )
 
 // Module is an ELF image at its place in memory, with the unwind tables it

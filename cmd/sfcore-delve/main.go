@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/sfcore/sfcore/internal/delvebackend"
+	"github.com/sfcore/sfcore/internal/delve/backend"
 )
 
 const byHand = `sfcore-delve: this is a part of sfcore. To list goroutines:
@@ -21,7 +21,7 @@ func main() {
 		fmt.Fprint(os.Stderr, byHand)
 		os.Exit(1)
 	}
-	if err := delvebackend.Serve(os.Stdin, os.Stdout, delvebackend.LimitMemory); err != nil {
+	if err := backend.Serve(os.Stdin, os.Stdout, backend.LimitMemory); err != nil {
 		fmt.Fprintf(os.Stderr, "sfcore-delve: %v\n", err)
 		os.Exit(2)
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/internal/delvebackend"
-	"github.com/sfcore/sfcore/internal/goroutine"
+	"github.com/sfcore/sfcore/internal/delve/backend"
+	"github.com/sfcore/sfcore/internal/delve/wire"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/target"
 )
@@ -27,7 +27,7 @@ const hungryEnv = "SFCORE_TEST_HUNGRY"
 const tookAll = "took all"
 
 func takeAll() {
-	if err := delvebackend.LimitMemory(1 << 30); err != nil {
+	if err := backend.LimitMemory(1 << 30); err != nil {
 		panic(err)
 	}
 	var all [][]byte
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 const dir = "../../testdata/goroutines/amd64"
 
 // open returns the process of a core file, and what sfcore-delve is told of it.
-func open(t *testing.T) (*target.Target, *goroutine.Setup) {
+func open(t *testing.T) (*target.Target, *wire.Setup) {
 	t.Helper()
 	img, err := core.Open(t.Context(), filepath.Join(dir, "core.zst"), core.Options{})
 	if err != nil {
@@ -63,21 +63,21 @@ func open(t *testing.T) (*target.Target, *goroutine.Setup) {
 	if m == nil {
 		t.Fatal("got no Go module")
 	}
-	s := &goroutine.Setup{Arch: "amd64", File: m.OpenName(), Entry: m.Image().Entry, MaxFrames: 100, Locals: true, Runtime: true}
+	s := &wire.Setup{Arch: "amd64", File: m.OpenName(), Entry: m.Image().Entry, MaxFrames: 100, Locals: true, Runtime: true}
 	for i := range img.Threads {
-		s.Threads = append(s.Threads, goroutine.Thread{ID: img.Threads[i].ID, Regs: img.Threads[i].PrStatus[arch.PrStatusRegs:]})
+		s.Threads = append(s.Threads, wire.Thread{ID: img.Threads[i].ID, Regs: img.Threads[i].PrStatus[arch.PrStatusRegs:]})
 	}
 	return tg, s
 }
 
 // list lists goroutines by this test's program, and returns how many there are,
 // and of how many not all could be found out.
-func list(t *testing.T, s *goroutine.Setup, mem memreader.Reader) (n, unknown int, err error) {
+func list(t *testing.T, s *wire.Setup, mem memreader.Reader) (n, unknown int, err error) {
 	t.Helper()
 	t.Setenv(mainEnv, "1")
-	err = goroutine.List(t.Context(), os.Args[0], s, mem, goroutine.Sink{
-		Begin: func(goroutine.Text) {},
-		Goroutine: func(g *goroutine.Goroutine) bool {
+	err = wire.List(t.Context(), os.Args[0], s, mem, wire.Sink{
+		Begin: func(wire.Text) {},
+		Goroutine: func(g *wire.Goroutine) bool {
 			if n++; g.Err != "" {
 				unknown++
 			}

@@ -12,9 +12,9 @@ import (
 	"syscall"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/goruntime"
 	"github.com/sfcore/sfcore/plugin"
 	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/unwind/gostack"
 )
 
 const byHand = `sfcore: this is a plugin, to be started by a program that uses it.
@@ -45,7 +45,7 @@ func open(ctx context.Context, p plugin.Process) (*target.Target, error) {
 	if p.Core != "" {
 		img, err = core.Open(ctx, p.Core, core.Options{})
 	} else {
-		img, err = core.Attach(ctx, p.PID, core.AttachOptions{Follow: goruntime.Follow})
+		img, err = core.Attach(ctx, p.PID, core.AttachOptions{Follow: gostack.Follow})
 	}
 	if err != nil {
 		return nil, err

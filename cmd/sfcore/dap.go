@@ -11,10 +11,10 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/dap"
-	"github.com/sfcore/sfcore/debuginfod"
-	"github.com/sfcore/sfcore/dlv"
-	"github.com/sfcore/sfcore/goruntime"
+	"github.com/sfcore/sfcore/internal/debuginfod"
+	"github.com/sfcore/sfcore/internal/delve/rpc"
 	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/unwind/gostack"
 )
 
 type dapCommand struct {
@@ -77,9 +77,9 @@ func openForDAP(ctx context.Context, p dap.Process, progress func(done, total in
 	case p.Core != "":
 		img, err = core.Open(ctx, p.Core, core.Options{Progress: progress})
 	case p.Dlv != "":
-		img, err = dlv.Open(ctx, p.Dlv)
+		img, err = rpc.Open(ctx, p.Dlv)
 	default:
-		withoutJobControl(func() { img, err = core.Attach(ctx, p.PID, core.AttachOptions{Follow: goruntime.Follow}) })
+		withoutJobControl(func() { img, err = core.Attach(ctx, p.PID, core.AttachOptions{Follow: gostack.Follow}) })
 	}
 	if err != nil {
 		return nil, err

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sfcore/sfcore/dlv"
+	"github.com/sfcore/sfcore/internal/delve/rpc"
 	"github.com/sfcore/sfcore/target"
 	"github.com/spf13/cobra"
 )
@@ -35,8 +35,8 @@ func (o *openFlags) openProcess(ctx context.Context, d *dlvFlag, args []string) 
 
 // openDlv opens the process that a dlv --headless has stopped.
 func openDlv(ctx context.Context, addr string, opts target.Options) (*target.Target, error) {
-	img, err := dlv.Open(ctx, addr)
-	if errors.Is(err, dlv.ErrRunning) {
+	img, err := rpc.Open(ctx, addr)
+	if errors.Is(err, rpc.ErrRunning) {
 		return nil, fmt.Errorf("%w (in dlv: halt, or Ctrl-C)", err)
 	}
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/internal/goroutine"
+	"github.com/sfcore/sfcore/internal/delve/wire"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/target"
 )
@@ -123,17 +123,17 @@ func (c *goroutinesCommand) target(ctx context.Context, args []string) (*target.
 	return c.attach(ctx, c.pid, core.AttachOptions{Memory: uint64(c.memory), MaxStop: maxGoroutineStop})
 }
 
-// listGoroutines has delve look for goroutines; see [goroutine.List].
-var listGoroutines = func(ctx context.Context, setup *goroutine.Setup, mem memreader.Reader, sink goroutine.Sink) error {
+// listGoroutines has delve look for goroutines; see [wire.List].
+var listGoroutines = func(ctx context.Context, setup *wire.Setup, mem memreader.Reader, sink wire.Sink) error {
 	program, err := findProgram(delveProgram)
 	if err != nil {
 		return err
 	}
-	return goroutine.List(ctx, program, setup, mem, sink)
+	return wire.List(ctx, program, setup, mem, sink)
 }
 
 // delveSetup says what delve is to look at, or why it cannot.
-func delveSetup(t *target.Target) (*goroutine.Setup, error) {
+func delveSetup(t *target.Target) (*wire.Setup, error) {
 	a := t.Image().Arch
 	if a != arch.AMD64 && a != arch.AArch64 {
 		name := a.Name
@@ -149,13 +149,13 @@ func delveSetup(t *target.Target) (*goroutine.Setup, error) {
 		}
 		return nil, errNoGo
 	}
-	s := &goroutine.Setup{Arch: a.Name, File: m.OpenName(), Debug: m.DebugFile, Entry: m.Image().Entry + m.Bias}
+	s := &wire.Setup{Arch: a.Name, File: m.OpenName(), Debug: m.DebugFile, Entry: m.Image().Entry + m.Bias}
 	if self := "/proc/self/"; strings.HasPrefix(s.File, self) {
 		s.File = fmt.Sprintf("/proc/%d/%s", os.Getpid(), s.File[len(self):])
 	}
 	for i := range t.Image().Threads {
 		if th := &t.Image().Threads[i]; len(th.PrStatus) >= arch.PrStatusRegs {
-			s.Threads = append(s.Threads, goroutine.Thread{ID: th.ID, Regs: th.PrStatus[arch.PrStatusRegs:]})
+			s.Threads = append(s.Threads, wire.Thread{ID: th.ID, Regs: th.PrStatus[arch.PrStatusRegs:]})
 		}
 	}
 	return s, nil
@@ -170,7 +170,7 @@ type goroutineLister struct {
 	walker  *target.Walker
 	out     *bufio.Writer
 	form    goroutineFormat
-	text    goroutine.Text
+	text    wire.Text
 
 	groups     []*goroutineReport // with --group
 	byStack    map[string]*goroutineReport
@@ -180,12 +180,12 @@ type goroutineLister struct {
 	incomplete bool
 }
 
-func (l *goroutineLister) print(cmd *cobra.Command, setup *goroutine.Setup) error {
+func (l *goroutineLister) print(cmd *cobra.Command, setup *wire.Setup) error {
 	l.byStack = make(map[string]*goroutineReport)
 	left := slices.Clone(l.command.ids)
-	err := listGoroutines(cmd.Context(), setup, l.target.Memory(), goroutine.Sink{
-		Begin: func(text goroutine.Text) { l.text = text },
-		Goroutine: func(g *goroutine.Goroutine) bool {
+	err := listGoroutines(cmd.Context(), setup, l.target.Memory(), wire.Sink{
+		Begin: func(text wire.Text) { l.text = text },
+		Goroutine: func(g *wire.Goroutine) bool {
 			if i := slices.Index(left, g.ID); i >= 0 && g.ID != 0 {
 				left = slices.Delete(left, i, i+1)
 			} else if len(l.command.ids) > 0 {
@@ -233,7 +233,7 @@ func (l *goroutineLister) begin() {
 }
 
 // add prints a goroutine, or with --group notes it.
-func (l *goroutineLister) add(g *goroutine.Goroutine) {
+func (l *goroutineLister) add(g *wire.Goroutine) {
 	l.begin()
 	r, complete := l.report(g)
 	l.incomplete = l.incomplete || !complete
@@ -263,7 +263,7 @@ func (l *goroutineLister) write(r *goroutineReport) {
 }
 
 // report walks the stack of a goroutine and compares it with delve's.
-func (l *goroutineLister) report(g *goroutine.Goroutine) (r *goroutineReport, complete bool) {
+func (l *goroutineLister) report(g *wire.Goroutine) (r *goroutineReport, complete bool) {
 	r = newGoroutineReport(g)
 	th, err := l.thread(g)
 	if err != nil {
@@ -286,7 +286,7 @@ func (l *goroutineLister) report(g *goroutine.Goroutine) (r *goroutineReport, co
 
 // thread returns what runs a goroutine, or would with the registers that were
 // saved of it.
-func (l *goroutineLister) thread(g *goroutine.Goroutine) (*core.Thread, error) {
+func (l *goroutineLister) thread(g *wire.Goroutine) (*core.Thread, error) {
 	img := l.target.Image()
 	for i := range img.Threads {
 		if th := &img.Threads[i]; g.TID != 0 && th.ID == g.TID {

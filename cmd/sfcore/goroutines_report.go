@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfcore/sfcore/internal/goroutine"
+	"github.com/sfcore/sfcore/internal/delve/wire"
 	"github.com/sfcore/sfcore/target"
 	"github.com/sfcore/sfcore/unwind"
 )
@@ -39,7 +39,7 @@ type placeReport struct {
 
 type goroutineFrame struct {
 	target.FrameReport
-	Variables []goroutine.Variable `json:"variables,omitempty"`
+	Variables []wire.Variable `json:"variables,omitempty"`
 }
 
 // delveReport is how delve's stack differs: it has Frames in place of ours from
@@ -51,14 +51,14 @@ type delveReport struct {
 	Err    string        `json:"error,omitempty"`
 }
 
-func newPlace(p *goroutine.Place) *placeReport {
+func newPlace(p *wire.Place) *placeReport {
 	if p.PC == 0 {
 		return nil
 	}
 	return &placeReport{PC: target.Addr(p.PC), Function: p.Function, File: p.File, Line: p.Line}
 }
 
-func newGoroutineReport(g *goroutine.Goroutine) *goroutineReport {
+func newGoroutineReport(g *wire.Goroutine) *goroutineReport {
 	return &goroutineReport{
 		ID: g.ID, Status: g.Status, WaitReason: g.WaitReason, TID: g.TID, Runtime: g.Runtime,
 		Start: newPlace(&g.Start), Created: newPlace(&g.Created), Frames: []goroutineFrame{},
@@ -69,7 +69,7 @@ func newGoroutineReport(g *goroutine.Goroutine) *goroutineReport {
 // saved: its registers are not a thread's. Unless a call that saves registers
 // precedes its pc, and the stack ends where the goroutine's does, it is at most
 // checked.
-func (r *goroutineReport) savedByScheduler(t *target.Target, g *goroutine.Goroutine) {
+func (r *goroutineReport) savedByScheduler(t *target.Target, g *wire.Goroutine) {
 	for i := range r.Frames {
 		f := &r.Frames[i]
 		f.Method = "goroutine"
@@ -130,11 +130,11 @@ func (r *goroutineReport) key() string {
 // compareStacks compares the Go frames of a stack with delve's, and gives those
 // that are the same the variables that delve found. It returns how delve's
 // differ, nil if they do not. Of C code delve knows too little to compare.
-func compareStacks(ours []goroutineFrame, g *goroutine.Goroutine, text goroutine.Text) *delveReport {
+func compareStacks(ours []goroutineFrame, g *wire.Goroutine, text wire.Text) *delveReport {
 	groups, theirs := goFrames(ours, text), g.GoFrames(text)
 	skipped := trampolines(ours)
 	groups = slices.DeleteFunc(groups, func(r frameRange) bool { return slices.Contains(skipped, ours[r.lo].PC) })
-	theirs = slices.DeleteFunc(theirs, func(f []goroutine.Frame) bool { return slices.Contains(skipped, target.Addr(f[0].PC)) })
+	theirs = slices.DeleteFunc(theirs, func(f []wire.Frame) bool { return slices.Contains(skipped, target.Addr(f[0].PC)) })
 
 	same := func(i, j int) bool {
 		if uint64(ours[groups[i].lo].PC) != theirs[j][0].PC {
@@ -192,7 +192,7 @@ func trampolines(frames []goroutineFrame) []target.Addr {
 type frameRange struct{ lo, hi int }
 
 // goFrames returns where the physical frames of Go code are in a stack.
-func goFrames(frames []goroutineFrame, text goroutine.Text) []frameRange {
+func goFrames(frames []goroutineFrame, text wire.Text) []frameRange {
 	var list []frameRange
 	lo := 0
 	for i := range frames {

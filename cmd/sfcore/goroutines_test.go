@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfcore/sfcore/internal/delvebackend"
-	"github.com/sfcore/sfcore/internal/goroutine"
+	"github.com/sfcore/sfcore/internal/delve/backend"
+	"github.com/sfcore/sfcore/internal/delve/wire"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/target"
@@ -24,16 +24,16 @@ const goroutinesDir = "../../testdata/goroutines"
 func delveHere(t *testing.T) {
 	old := listGoroutines
 	t.Cleanup(func() { listGoroutines = old })
-	listGoroutines = func(_ context.Context, setup *goroutine.Setup, mem memreader.Reader, sink goroutine.Sink) error {
+	listGoroutines = func(_ context.Context, setup *wire.Setup, mem memreader.Reader, sink wire.Sink) error {
 		toDelve, in := io.Pipe()
 		out, fromDelve := io.Pipe()
 		done := make(chan error)
 		go func() {
-			err := delvebackend.Serve(toDelve, fromDelve, func(uint64) error { return nil })
+			err := backend.Serve(toDelve, fromDelve, func(uint64) error { return nil })
 			_ = fromDelve.Close()
 			done <- err
 		}()
-		_, err := goroutine.Answer(goroutine.NewConn(out, in), setup, mem, sink)
+		_, err := wire.Answer(wire.NewConn(out, in), setup, mem, sink)
 		_, _, _ = in.Close(), out.Close(), <-done
 		return err
 	}
@@ -150,9 +150,9 @@ func TestGoroutinesErrors(t *testing.T) {
 func TestGoroutinesCutShort(t *testing.T) {
 	old := listGoroutines
 	defer func() { listGoroutines = old }()
-	listGoroutines = func(_ context.Context, _ *goroutine.Setup, _ memreader.Reader, sink goroutine.Sink) error {
-		sink.Begin(goroutine.Text{Lo: 0x401000, Hi: 0x488000})
-		sink.Goroutine(&goroutine.Goroutine{ID: 7, Status: "waiting", Saved: goroutine.Saved{PC: 0x99}})
+	listGoroutines = func(_ context.Context, _ *wire.Setup, _ memreader.Reader, sink wire.Sink) error {
+		sink.Begin(wire.Text{Lo: 0x401000, Hi: 0x488000})
+		sink.Goroutine(&wire.Goroutine{ID: 7, Status: "waiting", Saved: wire.Saved{PC: 0x99}})
 		return errors.New("delve ended: \x1b panic")
 	}
 	stdout, stderr, code := sfcore(goroutinesOf("amd64")...)
@@ -166,26 +166,26 @@ func TestGoroutinesCutShort(t *testing.T) {
 // frame is fully trusted.
 func TestGoroutineLies(t *testing.T) {
 	delveHere(t)
-	var text goroutine.Text
-	var honest []goroutine.Goroutine
+	var text wire.Text
+	var honest []wire.Goroutine
 	list := listGoroutines
-	listGoroutines = func(ctx context.Context, setup *goroutine.Setup, mem memreader.Reader, _ goroutine.Sink) error {
-		return list(ctx, setup, mem, goroutine.Sink{
-			Begin:     func(t goroutine.Text) { text = t },
-			Goroutine: func(g *goroutine.Goroutine) bool { honest = append(honest, *g); return true },
+	listGoroutines = func(ctx context.Context, setup *wire.Setup, mem memreader.Reader, _ wire.Sink) error {
+		return list(ctx, setup, mem, wire.Sink{
+			Begin:     func(t wire.Text) { text = t },
+			Goroutine: func(g *wire.Goroutine) bool { honest = append(honest, *g); return true },
 		})
 	}
 	sfcore(goroutinesOf("amd64")...)
-	for name, lie := range map[string]func(g, before *goroutine.Goroutine){
-		"pc of another function": func(g, _ *goroutine.Goroutine) { g.Saved.PC = g.Frames[3].PC },
-		"pc within the function": func(g, _ *goroutine.Goroutine) { g.Saved.PC -= 5 },
-		"sp of a caller":         func(g, _ *goroutine.Goroutine) { g.Saved.SP += 16 },
-		"another's sp":           func(g, before *goroutine.Goroutine) { g.Saved.SP = before.Saved.SP },
-		"another's registers":    func(g, before *goroutine.Goroutine) { g.Saved = before.Saved },
-		"no stack":               func(g, _ *goroutine.Goroutine) { g.Saved.SP = 16 },
+	for name, lie := range map[string]func(g, before *wire.Goroutine){
+		"pc of another function": func(g, _ *wire.Goroutine) { g.Saved.PC = g.Frames[3].PC },
+		"pc within the function": func(g, _ *wire.Goroutine) { g.Saved.PC -= 5 },
+		"sp of a caller":         func(g, _ *wire.Goroutine) { g.Saved.SP += 16 },
+		"another's sp":           func(g, before *wire.Goroutine) { g.Saved.SP = before.Saved.SP },
+		"another's registers":    func(g, before *wire.Goroutine) { g.Saved = before.Saved },
+		"no stack":               func(g, _ *wire.Goroutine) { g.Saved.SP = 16 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			listGoroutines = func(_ context.Context, _ *goroutine.Setup, _ memreader.Reader, sink goroutine.Sink) error {
+			listGoroutines = func(_ context.Context, _ *wire.Setup, _ memreader.Reader, sink wire.Sink) error {
 				sink.Begin(text)
 				for i, g := range honest {
 					if i > 0 && g.WaitReason == "chan receive" {
@@ -221,7 +221,7 @@ func TestGoroutineLies(t *testing.T) {
 }
 
 func TestCompareStacks(t *testing.T) {
-	text := goroutine.Text{Lo: 0x1000, Hi: 0x2000}
+	text := wire.Text{Lo: 0x1000, Hi: 0x2000}
 	// C at 0x9000 and above; an address twice is an inlined call and its frame.
 	frames := func(pcs ...target.Addr) []goroutineFrame {
 		var list []goroutineFrame
@@ -232,10 +232,10 @@ func TestCompareStacks(t *testing.T) {
 		}
 		return list
 	}
-	theirs := func(pcs ...uint64) []goroutine.Frame {
-		var list []goroutine.Frame
+	theirs := func(pcs ...uint64) []wire.Frame {
+		var list []wire.Frame
 		for i, pc := range pcs {
-			f := goroutine.Frame{Place: goroutine.Place{PC: pc}, Variables: []goroutine.Variable{{Name: "v"}}}
+			f := wire.Frame{Place: wire.Place{PC: pc}, Variables: []wire.Variable{{Name: "v"}}}
 			f.Inlined = i+1 < len(pcs) && pcs[i+1] == pc
 			list = append(list, f)
 		}
@@ -244,7 +244,7 @@ func TestCompareStacks(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		ours     []goroutineFrame
-		theirs   []goroutine.Frame
+		theirs   []wire.Frame
 		err      string
 		from, to int // -1 if they agree
 		frames   int
@@ -261,7 +261,7 @@ func TestCompareStacks(t *testing.T) {
 		{"a frame twice", frames(0x1001, 0x1002, 0x1002+1, 0x1002), theirs(0x1001, 0x1002), "", 2, 4, 0, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := compareStacks(test.ours, &goroutine.Goroutine{Frames: test.theirs, Err: test.err}, text)
+			got := compareStacks(test.ours, &wire.Goroutine{Frames: test.theirs, Err: test.err}, text)
 			if test.from < 0 {
 				if got != nil {
 					t.Errorf("got %+v, want no difference", got)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/goruntime"
 	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/unwind/gostack"
 	"github.com/spf13/cobra"
 )
 
@@ -48,7 +48,7 @@ func (c *btCommand) runLive(cmd *cobra.Command, paint painter) error {
 	started := uint64(0)
 	for n := 1; ; n++ {
 		next := time.Now().Add(l.pause())
-		t, err := c.attach(ctx, l.pid, core.AttachOptions{StackBudget: uint64(l.budget), Follow: goruntime.Follow})
+		t, err := c.attach(ctx, l.pid, core.AttachOptions{StackBudget: uint64(l.budget), Follow: gostack.Follow})
 		if n > 1 && (errors.Is(err, core.ErrNoProcess) || err == nil && t.Image().Live.Started != started) {
 			if err == nil {
 				t.Close() // the id is another process's now

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/debuginfod"
-	"github.com/sfcore/sfcore/goruntime"
+	"github.com/sfcore/sfcore/internal/debuginfod"
 	"github.com/sfcore/sfcore/target"
 	"github.com/sfcore/sfcore/unwind"
+	"github.com/sfcore/sfcore/unwind/gostack"
 	"github.com/spf13/cobra"
 )
 
@@ -169,7 +169,7 @@ func parseMethods(list string) (func() []unwind.Stepper, error) {
 		for _, name := range names {
 			switch name {
 			case "go":
-				steppers = append(steppers, new(goruntime.Stepper))
+				steppers = append(steppers, new(gostack.Stepper))
 			case "sframe":
 				steppers = append(steppers, unwind.SFrameStepper{})
 				if slices.Contains(names, "fp") {

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/sfcore/sfcore/arch"
-	"github.com/sfcore/sfcore/compare"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/sframe/compare"
 	"github.com/sfcore/sfcore/target"
 	"github.com/spf13/cobra"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfcore/sfcore/compare"
 	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/sframe/compare"
 )
 
 func TestCompareGolden(t *testing.T) {

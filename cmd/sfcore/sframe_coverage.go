@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/sfcore/sfcore/arch"
-	"github.com/sfcore/sfcore/compare"
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/sframe/compare"
 	"github.com/sfcore/sfcore/target"
 	"github.com/spf13/cobra"
 )

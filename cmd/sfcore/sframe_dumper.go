@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/sframe"
-	"github.com/sfcore/sfcore/symbol"
 )
 
 // lister renders a listing.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/sfcore/sfcore/sframe"
-	"github.com/sfcore/sfcore/synth"
+	"github.com/sfcore/sfcore/sframe/synth"
 	"github.com/sfcore/sfcore/target"
 	"github.com/spf13/cobra"
 )

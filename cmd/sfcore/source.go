@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sfcore/sfcore/resolve"
+	"github.com/sfcore/sfcore/internal/resolve"
 	"github.com/sfcore/sfcore/target"
 )
 

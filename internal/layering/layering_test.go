@@ -36,46 +36,46 @@ var imports = map[string]string{
 
 	"internal/disasm": "arch",
 
-	"pclntab": "internal/elfx",
+	"unwind/pclntab": "internal/elfx",
 
-	"sframe": "arch",
-	"expr":   "arch memreader",
-	"cfi":    "arch memreader expr",
+	"sframe":              "arch",
+	"internal/dwarf/expr": "arch memreader",
+	"cfi":                 "arch memreader internal/dwarf/expr",
 
-	"unwind":    "arch memreader internal/disasm pclntab sframe cfi",
-	"goruntime": "arch memreader pclntab unwind",
-	"core":      "arch memreader internal/elfx",
-	"symbol":    "arch internal/elfx pclntab",
-	"dlv":       "arch memreader core",
+	"unwind":             "arch memreader internal/disasm unwind/pclntab sframe cfi",
+	"unwind/gostack":     "arch memreader unwind/pclntab unwind",
+	"core":               "arch memreader internal/elfx",
+	"internal/symbol":    "arch internal/elfx unwind/pclntab",
+	"internal/delve/rpc": "arch memreader core",
 
-	"debuginfo": "internal/elfx",
-	"variable":  "arch memreader expr debuginfo",
-	"resolve":   "memreader internal/elfx",
+	"internal/dwarf/info":  "internal/elfx",
+	"internal/dwarf/value": "arch memreader internal/dwarf/expr internal/dwarf/info",
+	"internal/resolve":     "memreader internal/elfx",
 
-	"debuginfod": "memreader internal/elfx",
+	"internal/debuginfod": "memreader internal/elfx",
 
-	"compare": "arch sframe cfi",
-	"synth":   "arch sframe cfi internal/elfx",
+	"sframe/compare": "arch sframe cfi",
+	"sframe/synth":   "arch sframe cfi internal/elfx",
 
-	"target": "arch memreader internal/elfx sframe cfi unwind goruntime core symbol debuginfo variable resolve debuginfod",
+	"target": "arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
 
-	"dap":          "target arch memreader internal/disasm core unwind symbol variable",
+	"dap":          "target arch memreader internal/disasm core unwind internal/symbol internal/dwarf/value",
 	"dap/daptest":  "",
-	"plugin":       "target arch memreader sframe core symbol plugin/proto",
+	"plugin":       "target arch memreader sframe core internal/symbol plugin/proto",
 	"plugin/proto": "",
 
 	"plugin/delvehost": "arch memreader core plugin",
 
-	"internal/goroutine":    "arch memreader",
-	"internal/delvebackend": "internal/goroutine",
+	"internal/delve/wire":    "arch memreader",
+	"internal/delve/backend": "internal/delve/wire",
 
-	"cmd/sfcore": "internal/goroutine arch memreader internal/elfx sframe cfi unwind goruntime core symbol resolve target debuginfod dlv dap plugin compare synth",
+	"cmd/sfcore": "internal/delve/wire arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/symbol internal/resolve target internal/debuginfod internal/delve/rpc dap plugin sframe/compare sframe/synth",
 
-	"cmd/sfcore-plugin": "goruntime core target plugin",
-	"cmd/sfcore-delve":  "internal/delvebackend",
+	"cmd/sfcore-plugin": "unwind/gostack core target plugin",
+	"cmd/sfcore-delve":  "internal/delve/backend",
 
-	"bench":   "",
-	"torture": "memreader internal/elfx unwind core target",
+	"bench":        "",
+	"test/torture": "memreader internal/elfx unwind core target",
 
 	"internal/testkit": "arch memreader internal/elfx",
 }

@@ -1,0 +1,120 @@
+// Package backend is what sfcore-delve consists of: it has delve look at a
+// process by way of the memory, registers and files that sfcore found, which
+// package internal/goroutine hands over. What delve does with a damaged process,
+// panics in goroutines of its own included, ends only this program.
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/go-delve/delve/pkg/proc"
+
+	"github.com/sfcore/sfcore/internal/delve/wire"
+)
+
+// Serve finds the goroutines of the process that r tells of, and writes them to
+// w. The error is one of the connection; those of the process are written too.
+// It calls limit with how much memory delve may take, in bytes.
+func Serve(r io.Reader, w io.Writer, limit func(uint64) error) error {
+	conn := wire.NewConn(r, w)
+	s, err := conn.Setup()
+	if err != nil {
+		return err
+	}
+	return conn.End(list(conn, s, limit))
+}
+
+// list hands over all goroutines.
+func list(conn *wire.Conn, s *wire.Setup, limit func(uint64) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("delve: panic: %v at %s", p, panicked(debug.Stack()))
+		}
+	}()
+	if goarch[s.Arch] == "" {
+		return fmt.Errorf("delve does not know %s", s.Arch)
+	}
+	if s.Debug != "" {
+		remove, err := placeDebug(s)
+		if err != nil {
+			return err
+		}
+		defer remove()
+	}
+	if err := limit(enough(s)); err != nil {
+		return err
+	}
+	t, err := newTarget(s, &memory{conn: conn, pages: make(map[uint64][]byte)})
+	if err != nil {
+		return fmt.Errorf("delve: %w", err)
+	}
+	image := t.BinInfo().Images[0]
+	if err := image.LoadError(); errors.Is(err, proc.ErrDebuginfodSkippedOnAttach) || err == nil && image.Stripped() {
+		return fmt.Errorf("%s: no debug information that delve can read", s.File)
+	} else if err != nil {
+		return fmt.Errorf("delve: %s: %w", s.File, err)
+	}
+	l := &lister{target: t, setup: s, reasons: waitReasons(t)}
+	text, err := l.text()
+	if err != nil {
+		return fmt.Errorf("delve: %w", err)
+	}
+	if err := conn.SendText(text); err != nil {
+		return err
+	}
+	return l.all(conn.Send)
+}
+
+// placeDebug makes the separate debug file one that delve finds: beside others
+// that are called like the program.
+func placeDebug(s *wire.Setup) (remove func(), err error) {
+	dir, err := os.MkdirTemp("", "sfcore-delve")
+	if err != nil {
+		return nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	file := s.File
+	if resolved, err := filepath.EvalSymlinks(file); err == nil && strings.HasPrefix(file, "/proc/") {
+		file = resolved
+	}
+	name := filepath.Join(dir, filepath.Base(file)+".debug")
+	if err := os.Symlink(s.Debug, name); err != nil {
+		remove()
+		return nil, err
+	}
+	s.Debug = name
+	return remove, nil
+}
+
+// enough returns how much memory delve may take: by the size of what it reads,
+// and more than it was seen to.
+func enough(s *wire.Setup) uint64 {
+	const (
+		base   = 2 << 30
+		factor = 32 // debug information is mostly compressed
+	)
+	size := uint64(base)
+	for _, name := range []string{s.File, s.Debug} {
+		if st, err := os.Stat(name); err == nil {
+			size += factor * uint64(min(st.Size(), 16<<30))
+		}
+	}
+	return size
+}
+
+// panicked returns the innermost function of delve in a stack that panicked.
+func panicked(stack []byte) string {
+	for line := range strings.Lines(string(stack)) {
+		if name, ok := strings.CutPrefix(line, "github.com/go-delve/delve/"); ok {
+			name, _, _ = strings.Cut(strings.TrimSpace(name), "(0x")
+			return name
+		}
+	}
+	return "an unknown place"
+}

@@ -1,0 +1,108 @@
+// Package wire has the goroutines of a stopped process, as delve sees them.
+// delve panics in goroutines of its own and takes all memory when what it reads
+// is damaged, so it works in another program, sfcore-delve, which asks this one
+// for the memory of the process: [List] starts it, and package
+// internal/delvebackend is what it consists of.
+package wire
+
+import "github.com/sfcore/sfcore/arch"
+
+// Goroutine is a goroutine of the process.
+type Goroutine struct {
+	ID int64 `json:"id"`
+	// Status is as Go's tracebacks have it: idle, runnable, running, syscall,
+	// waiting, dead, copystack or preempted.
+	Status string `json:"status"`
+	// WaitReason is what a waiting goroutine waits for, as "chan receive"; "" if
+	// unknown.
+	WaitReason string `json:"waitReason,omitempty"`
+	// TID is the thread that runs it, 0 if none does.
+	TID int `json:"tid,omitempty"`
+	// Runtime is set for goroutines of Go's runtime, which Go's tracebacks leave
+	// out.
+	Runtime bool `json:"runtime,omitempty"`
+	// Start is its first function, Created the go statement that made it.
+	Start   Place `json:"start"`
+	Created Place `json:"created"`
+	// Saved are the registers with which it goes on when no thread runs it: PC,
+	// SP and FP.
+	Saved Saved `json:"saved"`
+	// StackHi is where the stack of a goroutine that no thread runs ends.
+	StackHi uint64 `json:"stackHi,omitempty"`
+	// Frames are its stack, the innermost first, inlined calls before the frame
+	// that they belong to.
+	Frames []Frame `json:"frames"`
+	// Err is why it, or the rest of its stack, is not known; "" if it is.
+	Err string `json:"err,omitempty"`
+}
+
+// Saved are the registers that Go's scheduler saves.
+type Saved struct{ PC, SP, FP uint64 }
+
+// lastFrame is more than what the first function's caller has of a stack, in
+// bytes [src/runtime/proc.go: newproc1].
+const lastFrame = 128
+
+// Ends reports whether a stack whose outermost frame has this SP is that of the
+// goroutine.
+func (g *Goroutine) Ends(sp uint64) bool { return sp <= g.StackHi && g.StackHi-sp < lastFrame }
+
+// Regs returns the registers, for an architecture that delve knows.
+func (s *Saved) Regs(a *arch.Arch) arch.Regs {
+	var regs arch.Regs
+	regs.Set(a.PC, s.PC)
+	regs.Set(a.SP, s.SP)
+	regs.Set(a.FP, s.FP)
+	return regs
+}
+
+// GoFrames returns the physical frames of Go code, each with those inlined into
+// it, which precede it.
+func (g *Goroutine) GoFrames(text Text) [][]Frame {
+	var list [][]Frame
+	lo := 0
+	for i := range g.Frames {
+		if g.Frames[i].Inlined {
+			continue
+		}
+		if text.Contains(g.Frames[i].PC) {
+			list = append(list, g.Frames[lo:i+1])
+		}
+		lo = i + 1
+	}
+	return list
+}
+
+// Text is where the program's Go code is: from Lo to before Hi.
+type Text struct{ Lo, Hi uint64 }
+
+// Contains reports whether pc, or what precedes it, is Go code.
+func (t Text) Contains(pc uint64) bool { return t.Lo <= pc && pc <= t.Hi }
+
+// Place is a place in the program. What is unknown is zero.
+type Place struct {
+	PC       uint64 `json:"pc"`
+	Function string `json:"function,omitempty"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+}
+
+// Frame is a frame of a goroutine's stack.
+type Frame struct {
+	Place
+	// Inlined is set if the function was inlined into that of the next frame,
+	// which has the same PC.
+	Inlined bool `json:"inlined,omitempty"`
+	// Variables are its arguments and local variables, if they were asked for.
+	Variables []Variable `json:"variables,omitempty"`
+}
+
+// Variable is an argument or a local variable.
+type Variable struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Argument bool   `json:"argument,omitempty"`
+	// Value is as in Go source, on one line; "" if Err says why it is not known.
+	Value string `json:"value,omitempty"`
+	Err   string `json:"err,omitempty"`
+}

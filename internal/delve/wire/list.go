@@ -1,0 +1,133 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// Limits of a run of sfcore-delve.
+const (
+	// maxTime bounds it: 10,000 goroutines take some seconds.
+	maxTime = 10 * time.Minute
+
+	// maxStderr is what is kept of what it says when it dies.
+	maxStderr = 64 << 10
+)
+
+// Sink is given what is found: Begin is called once, and then Goroutine for each
+// in the order in which the process has them, until it returns false.
+type Sink struct {
+	Begin     func(Text)
+	Goroutine func(*Goroutine) bool
+}
+
+// List has program, which is sfcore-delve, look for goroutines in a process whose
+// memory is mem.
+//
+// The error is one of delve's about the process, or says how the program died.
+// Goroutines that were found before are good.
+func List(ctx context.Context, program string, setup *Setup, mem memreader.Reader, sink Sink) error {
+	outer := ctx
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	c := exec.CommandContext(ctx, program, "serve")
+	c.Env = append(os.Environ(), "GOTRACEBACK=single")
+	in, err := c.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	stderr := &firstBytes{}
+	c.Stderr = stderr
+	if err := c.Start(); err != nil {
+		return err
+	}
+	ended, err := Answer(NewConn(out, in), setup, mem, sink)
+	cancel() // it has nothing left to do
+	werr := c.Wait()
+	switch {
+	case ended:
+		return err
+	case outer.Err() != nil:
+		return outer.Err()
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		return fmt.Errorf("delve was ended after %v", maxTime)
+	case stderr.Len() > 0:
+		return fmt.Errorf("delve ended: %s", lastWords(stderr.String()))
+	case werr != nil:
+		return fmt.Errorf("delve ended: %w", werr)
+	}
+	return fmt.Errorf("delve: %w", err)
+}
+
+// Answer sends setup to sfcore-delve and answers what it asks. ended tells that
+// the error is what it has to say at its end, or that sink has seen enough.
+func Answer(c *Conn, setup *Setup, mem memreader.Reader, sink Sink) (ended bool, err error) {
+	setup.Version = Version
+	if err := c.sendJSON(kindSetup, setup); err != nil {
+		return false, err
+	}
+	for {
+		kind, body, err := c.receive()
+		if err != nil {
+			return false, err
+		}
+		switch {
+		case kind == kindRead && len(body) == 16:
+			size := binary.BigEndian.Uint64(body[8:])
+			data, _ := memreader.ReadFull(mem, binary.BigEndian.Uint64(body), int(min(size, MaxRead)))
+			err = c.send(kindMemory, data)
+		case kind == kindText:
+			var text Text
+			if err = json.Unmarshal(body, &text); err == nil {
+				sink.Begin(text)
+			}
+		case kind == kindGoroutine:
+			g := &Goroutine{}
+			if err = json.Unmarshal(body, g); err == nil && !sink.Goroutine(g) {
+				return true, nil
+			}
+		case kind == kindEnd && len(body) == 0:
+			return true, nil
+		case kind == kindEnd:
+			return true, errors.New(string(body))
+		default:
+			err = fmt.Errorf("a message %q of %d bytes", kind, len(body))
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+// firstBytes keeps the first bytes that are written to it.
+type firstBytes struct{ bytes.Buffer }
+
+func (b *firstBytes) Write(p []byte) (int, error) {
+	_, err := b.Buffer.Write(p[:min(len(p), max(0, maxStderr-b.Len()))])
+	return len(p), err
+}
+
+// lastWords returns the line in which a Go program that dies says why.
+func lastWords(stderr string) string {
+	for line := range strings.Lines(stderr) {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "runtime: out of memory") {
+			return strings.TrimSpace(line)
+		}
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(stderr), "\n")
+	return first
+}

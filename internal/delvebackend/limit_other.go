@@ -1,7 +1,0 @@
-//go:build !linux
-
-package delvebackend
-
-// LimitMemory does nothing: sfcore knows no limit of this system that a Go
-// program can run with.
-func LimitMemory(uint64) error { return nil }

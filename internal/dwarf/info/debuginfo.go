@@ -1,0 +1,160 @@
+// Package info reads DWARF, versions 2 to 5: for an address, the source
+// line, the functions that were inlined there, and the variables that are in
+// scope, with their types and the expressions that locate them. It evaluates no
+// expressions: package variable does.
+//
+// It decodes in place and only what an address needs: the header of its unit,
+// that unit's functions, the entries within the one function, and the line
+// number program. A file of a gigabyte costs no more memory than the units
+// that were asked about. debug/dwarf instead decodes all abbreviations when it
+// opens a file, and knows neither supplementary files nor split units.
+//
+// All addresses are link-time ones: run-time addresses minus the module's bias.
+// Users outside of this module have images from package target, whose Module
+// returns one.
+package info
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+)
+
+// Location is a place in the source whose code is at an address.
+type Location struct {
+	// Func is the linkage name of the function (mangled) or, where there is
+	// none, its name with those of the scopes around it; "" if unknown.
+	Func string
+	// Start is the link-time address at which the part of the function's code
+	// begins that holds the address, 0 if unknown. A function may have several
+	// parts, of which a cold one may lie before its entry.
+	Start uint64
+	// File is the source file, by the compiler's directory if it is not
+	// absolute; "" if unknown. In all Locations but the first it is the file
+	// of the call that was inlined.
+	File   string
+	Line   int // from 1; 0 if unknown
+	Column int // from 1, in bytes; 0 if unknown
+	// Inlined is set if the code of Func stands within that of the Location
+	// that follows.
+	Inlined bool
+}
+
+// Options find the files that debug information refers to. Functions may be
+// nil, and return nil if they find nothing; what they return must stay valid
+// as long as the Data. They are called one at a time, from within methods of
+// the Data, which they must not use.
+type Options struct {
+	// Supplement returns the supplementary file (made by dwz) with a name and
+	// build-id, as written in .gnu_debugaltlink.
+	Supplement func(name, buildID string) *elfx.File
+	// Split yields the files that may be the .dwo with a name, as the compiler
+	// in directory dir wrote it.
+	Split func(name, dir string) iter.Seq[*elfx.File]
+	// Package returns the file (.dwp) into which all split units went.
+	Package func() *elfx.File
+	// MaxWork bounds the entries, attributes and line number operations that are
+	// decoded; 0 for 2^31, which takes some ten seconds.
+	MaxWork int
+}
+
+// Data is the debug information of one image. It is safe for concurrent use.
+type Data struct {
+	mu     sync.Mutex
+	opts   Options
+	main   *file
+	ranges ranges
+	split  splitFiles
+	work   work
+	types  map[typeKey]*Type
+	naming int // types that were named for the one being named
+}
+
+// New returns the debug information in an ELF file, which must stay valid as
+// long as the Data; nil if there is none. It reads nothing but section
+// headers.
+func New(f *elfx.File, opts Options) *Data {
+	if s := f.Section(".debug_info"); s == nil || s.Type == elfx.SectNobits || s.Size == 0 {
+		return nil
+	}
+	d := &Data{opts: opts, work: work{limit: cmp.Or(opts.MaxWork, maxWork)}}
+	d.main = newFile(d, f, "")
+	return d
+}
+
+// Lookup appends the places in the source whose code is at a link-time address
+// to dst: the innermost inlined function first, the function that holds the
+// code last. It appends nothing where nothing is known. An error says what is
+// damaged or not to be found; what is known in spite of it is appended.
+func (d *Data) Lookup(addr uint64, dst []Location) ([]Location, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	u := d.unitAt(addr)
+	if u == nil {
+		return dst, d.work.take()
+	}
+	line := u.lineAt(addr)
+	code := u.split()
+	scopes := code.scopesAt(addr)
+	for i := len(scopes) - 1; i >= 0; i-- {
+		e := &scopes[i]
+		l := Location{Func: code.funcName(e), Start: e.partAt(addr), File: line.file, Line: line.line, Column: line.column}
+		if l.Inlined = i > 0; l.Inlined {
+			line = code.callSite(e)
+		}
+		dst = append(dst, l)
+	}
+	if len(scopes) == 0 && line.line > 0 {
+		dst = append(dst, Location{File: line.file, Line: line.line, Column: line.column})
+	}
+	return dst, d.work.take()
+}
+
+// maxWork is the default of [Options.MaxWork], so that no file takes unbounded
+// time. The largest programs need a hundredth of it for a thousand addresses.
+const maxWork = 1 << 31
+
+// work counts what was decoded, and keeps the first error of a lookup.
+type work struct {
+	done, limit int
+	err         error
+}
+
+// spend counts n steps and reports whether there may be more.
+func (w *work) spend(n int) bool {
+	if w.done += n; w.done > w.limit {
+		w.fail(fmt.Errorf("debug information: more than %d entries were read; this file is not looked at further", w.limit))
+		return false
+	}
+	return true
+}
+
+func (w *work) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *work) take() error {
+	err := w.err
+	w.err = nil
+	return err
+}
+
+// FormatError is a defect of a section.
+type FormatError struct {
+	Section string
+	Off     uint64 // in bytes, in the section, decompressed
+	Field   string // as DWARF spells it
+	Msg     string
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("%s: %s at offset %#x: %s", e.Section, e.Field, e.Off, e.Msg)
+}
+
+var errNoSupplement = errors.New("the supplementary debug file was not found: some names are missing")

@@ -1,0 +1,279 @@
+package info
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+)
+
+// line is a place in the source.
+type line struct {
+	file         string
+	line, column int
+}
+
+// lineTable is a line number program [DWARF 5, 6.2].
+type lineTable struct {
+	u             *unit
+	r             reader // the whole table; at the first operation
+	version       uint64
+	minInst       uint64
+	maxOps        uint64
+	defaultStmt   bool
+	lineBase      int64
+	lineRange     uint64
+	opcodeBase    uint64
+	operands      []byte // numbers of operands of standard operations
+	dirs          [][]byte
+	files         []sourceFile
+	sequences     []sequence // by lo; what is known once all was read
+	haveSequences bool
+}
+
+// sourceFile is an entry of a table. Its name is a part of the file.
+type sourceFile struct {
+	name []byte
+	dir  uint64
+}
+
+// sequence is a run of rows with ascending addresses.
+type sequence struct{ lo, hi, off uint64 }
+
+const (
+	// maxFiles bounds the files and directories of a table.
+	maxFiles = 1 << 20
+
+	// scanned is how many bytes of a name take as long to read as other things
+	// that are counted as one step.
+	scanned = 64
+
+	// maxPath bounds the name of a file or directory, in bytes [linux
+	// include/uapi/linux/limits.h: PATH_MAX].
+	maxPath = 4096
+)
+
+func (u *unit) bad(off uint64, field, format string, args ...any) {
+	u.file.bad(secLine, off, field, fmt.Sprintf(format, args...))
+}
+
+// lineTable returns the line number program of the unit; nil if there is none.
+func (u *unit) lineTable() *lineTable {
+	if u.skeleton != nil {
+		return u.skeleton.lineTable() // whose files the split unit refers to
+	}
+	if u.table == nil {
+		u.table = &lineTable{u: u}
+		if u.lines.known() {
+			u.table.open(u.lines.num)
+		}
+	}
+	return u.table
+}
+
+// open reads the header [DWARF 5, 6.2.4].
+func (t *lineTable) open(off uint64) {
+	u := t.u
+	r := u.file.reader(secLine, off)
+	n, offsetSize := r.length()
+	if r.short || n > uint64(len(r.data))-r.pos {
+		u.bad(off, "unit_length", "%#x is past the end of the section", n)
+		return
+	}
+	r.data = r.data[:r.pos+n]
+	if t.version = r.uint(2); t.version < 2 || t.version > 5 {
+		u.bad(off, "version", "%d is none of 2 to 5", t.version)
+		return
+	}
+	if t.version >= 5 {
+		r.take(2) // address_size, segment_selector_size
+	}
+	headerLength := r.uint(offsetSize)
+	program := r.pos + min(headerLength, uint64(len(r.data))-r.pos)
+	t.minInst, t.maxOps = r.uint(1), 1
+	if t.version >= 4 {
+		t.maxOps = max(r.uint(1), 1)
+	}
+	t.defaultStmt = r.byte() != 0
+	t.lineBase, t.lineRange, t.opcodeBase = int64(int8(r.byte())), r.uint(1), r.uint(1)
+	if t.lineRange == 0 || t.opcodeBase == 0 {
+		u.bad(off, "line_range", "the header is damaged")
+		return
+	}
+	if t.operands = r.take(t.opcodeBase - 1); r.short {
+		u.bad(off, "standard_opcode_lengths", "the header is cut off")
+		return
+	}
+	if t.version >= 5 {
+		t.dirs = namesOf(u.readNames(&r, offsetSize))
+		t.files = u.readNames(&r, offsetSize)
+	} else {
+		t.readOldNames(&r)
+	}
+	r.pos, r.short = program, false
+	t.r = r
+}
+
+// readOldNames reads the names of versions 2 to 4, which count from 1.
+func (t *lineTable) readOldNames(r *reader) {
+	t.dirs = [][]byte{[]byte(t.u.compDir)}
+	for len(t.dirs) < maxFiles {
+		name := r.cstring()
+		if len(name) == 0 {
+			break
+		}
+		t.dirs = append(t.dirs, name)
+	}
+	t.files = []sourceFile{{name: []byte(t.u.name)}}
+	for len(t.files) < maxFiles {
+		name := r.cstring()
+		if len(name) == 0 {
+			break
+		}
+		t.files = append(t.files, sourceFile{name, r.uleb()})
+		r.skipLEB()
+		r.skipLEB()
+	}
+}
+
+// readNames reads the directories or files of version 5.
+func (u *unit) readNames(r *reader, offsetSize uint64) []sourceFile {
+	type format struct{ content, form uint64 }
+	formats := make([]format, r.uint(1))
+	for i := range formats {
+		formats[i] = format{r.uleb(), r.uleb()}
+	}
+	n := r.uleb()
+	if len(formats) == 0 {
+		return nil
+	}
+	var names []sourceFile
+	forms := unit{file: u.file, version: 5, offsetSize: offsetSize, addrSize: u.addrSize, strOffsets: u.strOffsets}
+	for range min(n, maxFiles) {
+		var f sourceFile
+		before := r.pos
+		for _, p := range formats {
+			v := forms.value(r, attrSpec{form: uint32(p.form)})
+			switch p.content {
+			case 1: // DW_LNCT_path
+				f.name = forms.text(v)
+			case 2: // DW_LNCT_directory_index
+				f.dir = v.num
+			}
+		}
+		if r.short || r.pos == before || !u.file.d.work.spend(1+len(f.name)/scanned) {
+			break
+		}
+		names = append(names, f)
+	}
+	return names
+}
+
+func namesOf(files []sourceFile) [][]byte {
+	names := make([][]byte, len(files))
+	for i := range files {
+		names[i] = files[i].name
+	}
+	return names
+}
+
+// fileName returns the path of a file by its number in the unit's table.
+func (u *unit) fileName(i uint64) string {
+	t := u.lineTable()
+	if i >= uint64(len(t.files)) || t.version < 5 && i == 0 {
+		return ""
+	}
+	name := pathOf(t.files[i].name)
+	if name == "" || path.IsAbs(name) {
+		return name
+	}
+	var dir string
+	n := t.files[i].dir
+	if n < uint64(len(t.dirs)) {
+		dir = pathOf(t.dirs[n])
+	}
+	if n > 0 && !path.IsAbs(dir) && len(t.dirs) > 0 { // by the compiler's, which is the first
+		dir = path.Join(pathOf(t.dirs[0]), dir)
+	}
+	return path.Join(dir, name)
+}
+
+// pathOf copies a name, unless that is too long for one.
+func pathOf(name []byte) string {
+	if len(name) > maxPath {
+		return ""
+	}
+	return string(name)
+}
+
+// row is a row of the line number table, as far as it is needed.
+type row struct {
+	addr         uint64
+	file         uint64
+	line, column uint64
+	stmt         bool
+}
+
+// lineAt returns the place of the code at an address.
+func (u *unit) lineAt(addr uint64) line {
+	t := u.lineTable()
+	if !t.haveSequences {
+		t.haveSequences = true
+		for r := t.r; r.more(); {
+			s := sequence{off: r.pos}
+			if !t.run(&r, func(row row, end bool) {
+				if s.hi == 0 {
+					s.lo = row.addr
+				}
+				s.lo, s.hi = min(s.lo, row.addr), max(s.hi, row.addr)
+			}) {
+				break
+			}
+			if s.lo < s.hi && s.lo != 0 {
+				t.sequences = append(t.sequences, s)
+			}
+		}
+		slices.SortFunc(t.sequences, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
+	}
+	i, found := slices.BinarySearchFunc(t.sequences, addr, func(s sequence, a uint64) int { return cmp.Compare(s.lo, a) })
+	if !found {
+		i--
+	}
+	for n := 0; i >= 0 && n < maxOverlaps; i, n = i-1, n+1 {
+		if addr >= t.sequences[i].hi {
+			continue
+		}
+		if best := t.rowIn(&t.sequences[i], addr); best.line > 0 {
+			return line{u.fileName(best.file), lineNumber(best.line), lineNumber(best.column)}
+		}
+		break
+	}
+	return line{}
+}
+
+// rowIn returns the row of a sequence that is in force at an address: of those
+// at the highest address not above it, the last that begins a statement or,
+// if none does, the last, as gdb chooses.
+func (t *lineTable) rowIn(s *sequence, addr uint64) row {
+	var best row
+	r := t.r
+	r.pos = s.off
+	t.run(&r, func(row row, end bool) {
+		switch {
+		case row.addr > addr || end:
+		case row.addr == best.addr && best.stmt && !row.stmt:
+		case row.addr >= best.addr:
+			best = row
+		}
+	})
+	return best
+}
+
+// lineNumber bounds a number that is to be shown.
+func lineNumber(n uint64) int {
+	if n > math.MaxInt32 {
+		return 0
+	}
+	return int(n)
+}

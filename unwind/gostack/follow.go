@@ -1,0 +1,112 @@
+package gostack
+
+import (
+	"encoding/binary"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+const (
+	// gSize and mSize are how much of g and m is looked at, in bytes.
+	gSize = 128
+	mSize = 208
+
+	// below is what is looked at below SP: arguments and what a call pushed.
+	below = 64
+
+	// g0Size bounds what is taken of a stack of a thread, in bytes.
+	g0Size = 1 << 20
+
+	// frameScan is how far above SP a thread in C is searched for the goroutine
+	// that called C, in bytes, and maxCandidates how many words are tried of one
+	// thread, maxTried of all: some hundred microseconds, and milliseconds.
+	frameScan     = 4 << 10
+	maxCandidates = 64
+	maxTried      = 1 << 12
+)
+
+// Follow returns where, by Addr and Size, the memory is that a [Stepper] needs
+// for stacks of threads with these registers, besides what is above their SP, for
+// core.AttachOptions. It reads no table: that there is Go at all is seen by g in a
+// thread's registers.
+func Follow(a *arch.Arch, threads []arch.Regs, mem memreader.Reader) []memreader.Segment {
+	abi := abiOf(a)
+	if abi == nil {
+		return nil
+	}
+	words := memreader.Words{R: mem, BigEndian: a.BigEndian}
+	var found []memreader.Segment
+	var rest []uint64 // SP of threads with something else in that register
+	for i := range threads {
+		var t thread
+		g, _ := threads[i].Get(abi.g)
+		if g != 0 && t.learn(&words, g) == nil {
+			found = append(found, t.ranges(&words)...)
+		} else if sp, ok := threads[i].Get(a.SP); ok {
+			rest = append(rest, sp)
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	tried := 0
+	for _, sp := range rest {
+		var t thread
+		for _, g := range candidates(a, mem, sp) {
+			if tried++; tried > maxTried {
+				return found
+			}
+			if t.learn(&words, g) == nil {
+				found = append(found, t.ranges(&words)...)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// candidates returns words above sp that may be a goroutine's address.
+func candidates(a *arch.Arch, mem memreader.Reader, sp uint64) []uint64 {
+	var order binary.ByteOrder = binary.LittleEndian
+	if a.BigEndian {
+		order = binary.BigEndian
+	}
+	stack, _ := memreader.ReadFull(mem, sp, frameScan)
+	var all []uint64
+	for ; len(stack) >= 8 && len(all) < maxCandidates; stack = stack[8:] {
+		v := order.Uint64(stack)
+		if v%8 == 0 && v>>16 != 0 && v>>56 == 0 && (v < sp-g0Size || v > sp+g0Size) {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// ranges returns the memory of the thread's structures and of the stacks that
+// it left.
+func (t *thread) ranges(mem *memreader.Words) []memreader.Segment {
+	w := words{mem: mem}
+	g0SP := w.at(t.g0 + gSchedSP)
+	all := []memreader.Segment{
+		{Addr: t.m, Size: mSize},
+		{Addr: t.g0, Size: gSize},
+		{Addr: t.gsignal, Size: gSize},
+		{Addr: g0SP - below, Size: g0Size},
+	}
+	g := t.curg
+	if g == 0 {
+		g = w.at(g0SP - 8) // where mcall leaves it
+	}
+	w.err = nil
+	sp, bounds := w.at(g+gSchedSP), stackOf(&w, g)
+	if w.err != nil {
+		return all
+	}
+	all = append(all, memreader.Segment{Addr: g, Size: gSize})
+	if bounds.contains(sp) {
+		lo := sp - min(below, sp-bounds.lo)
+		all = append(all, memreader.Segment{Addr: lo, Size: bounds.hi - lo})
+	}
+	return all
+}

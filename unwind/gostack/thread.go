@@ -1,0 +1,84 @@
+package gostack
+
+import (
+	"errors"
+
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// thread is what is known of the thread that is walked.
+type thread struct {
+	known         bool
+	layout        layout
+	m             uint64
+	g0, gsignal   uint64 // stacks of the thread itself
+	curg          uint64 // the goroutine that it runs, or 0
+	parked        uint64 // the goroutine that it waits for, or 0
+	expected      uint64 // where SP was when the goroutine called C; 0 if sched.sp tells
+	callback      uint64 // the last frame of cgocallback on g0 that was passed, or 0
+	leftScheduler bool   // whether the walk went from g0 to curg before
+}
+
+// stack are the bounds of a stack.
+type stack struct{ lo, hi uint64 }
+
+func (s stack) contains(sp uint64) bool { return s.lo < s.hi && sp-s.lo < s.hi-s.lo }
+
+var (
+	errNoG       = errors.New("no goroutine is known here")
+	errG         = errors.New("what should be this thread's g and m do not refer to one another")
+	errAmbiguous = errors.New("g and m refer to one another by more than one layout")
+)
+
+// words reads words of the runtime's structures, with the first error kept.
+type words struct {
+	mem *memreader.Words
+	err error
+}
+
+func (w *words) at(addr uint64) uint64 {
+	if w.err != nil {
+		return 0
+	}
+	v, err := w.mem.Uint64(addr)
+	w.err = err
+	return v
+}
+
+// learn finds out whose thread this is from g, one of its three stacks. It is
+// believed if m.g0.m, m.gsignal.m and m.curg.m are m again and g is one of them.
+func (t *thread) learn(mem *memreader.Words, g uint64) error {
+	if t.known {
+		return nil
+	}
+	w := words{mem: mem}
+	m := w.at(g + gM)
+	g0 := w.at(m + mG0)
+	if own := w.at(g0 + gM); w.err != nil || m == 0 || own != m {
+		return errors.Join(errG, w.err)
+	}
+	found := thread{m: m, g0: g0}
+	for _, l := range layouts {
+		w := words{mem: mem}
+		gsignal, curg := w.at(m+l.gsignal), w.at(m+l.curg)
+		ok := gsignal != g0 && w.at(gsignal+gM) == m
+		if curg != 0 {
+			ok = ok && curg != g0 && curg != gsignal && w.at(curg+gM) == m
+		}
+		if !ok || w.err != nil || g != g0 && g != gsignal && g != curg {
+			continue
+		}
+		if found.known {
+			return errAmbiguous
+		}
+		found.known, found.layout, found.gsignal, found.curg = true, l, gsignal, curg
+	}
+	if !found.known {
+		return errG
+	}
+	*t = found
+	return nil
+}
+
+// stackOf returns the bounds of a goroutine's stack.
+func stackOf(w *words, g uint64) stack { return stack{w.at(g + gStackLo), w.at(g + gStackHi)} }
