@@ -10,7 +10,7 @@ import (
 // locals opens a core with variables, and returns its frames without the label.
 func locals(t *testing.T, name string) (*tester, []godap.StackFrame) {
 	t.Helper()
-	dir := "../target/testdata/locals/" + name
+	dir := "../testdata/locals/" + name
 	c, stopped := open(t, map[string]any{"coreFile": dir + "/core.zst", "program": dir + "/prog"})
 	frames := c.frames(stopped.ThreadId)
 	return c, frames[:len(frames)-1]

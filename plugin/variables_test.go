@@ -8,7 +8,7 @@ import (
 
 // TestVariables compares a stack with variables with the one without a plugin.
 func TestVariables(t *testing.T) {
-	const dir = "../target/testdata/locals/s390x-O0/"
+	const dir = "../testdata/locals/s390x-O0/"
 	p := Process{Core: dir + "core.zst", Options: target.Options{Exe: dir + "prog"}}
 	s, err := inProcess(t, openTest).Open(t.Context(), p)
 	if err != nil {

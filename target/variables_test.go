@@ -13,7 +13,7 @@ import (
 	"github.com/sfcore/sfcore/target"
 )
 
-const localsDir = "testdata/locals"
+const localsDir = "../testdata/locals"
 
 func openLocals(t testing.TB, name string) *target.Target {
 	t.Helper()

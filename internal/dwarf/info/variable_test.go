@@ -15,7 +15,7 @@ import (
 // locals opens a program of target's tests.
 func locals(t *testing.T, name string) *Data {
 	t.Helper()
-	data, err := os.ReadFile("../../../target/testdata/locals/" + name + "/prog")
+	data, err := os.ReadFile("../../../testdata/locals/" + name + "/prog")
 	if err != nil {
 		t.Fatal(err)
 	}

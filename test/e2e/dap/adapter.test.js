@@ -75,7 +75,7 @@ for (const transport of ['stdio', 'tcp']) {
 		}
 
 		it('shows arguments and local variables', async () => {
-			const dir = path.resolve(__dirname, '../../../target/testdata/locals/s390x-O0');
+			const dir = path.resolve(__dirname, '../../../testdata/locals/s390x-O0');
 			const { threadId } = await open({ coreFile: path.join(dir, 'core.zst'), program: path.join(dir, 'prog') });
 			const { stackFrames } = (await client.stackTraceRequest({ threadId })).body;
 			const frameId = stackFrames[1].id;
