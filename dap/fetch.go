@@ -7,9 +7,9 @@ import (
 	"path"
 	"strings"
 
-	godap "github.com/google/go-dap"
+	"github.com/sfcore/sfcore/report"
 
-	"github.com/sfcore/sfcore/target"
+	godap "github.com/google/go-dap"
 )
 
 // remoteFile is a source file that a debuginfod server may have.
@@ -17,7 +17,7 @@ type remoteFile struct{ buildID, file string }
 
 // remoteSource returns a source to be fetched when it is looked at, or nil if
 // files are not fetched or the frame's cannot be asked for.
-func (s *session) remoteSource(r *target.FrameReport) *godap.Source {
+func (s *session) remoteSource(r *report.Frame) *godap.Source {
 	if !s.process.Debuginfod || !path.IsAbs(r.File) || r.Module == "" || strings.Contains(r.Module, "/") {
 		return nil
 	}

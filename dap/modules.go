@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/sfcore/sfcore/report"
+
 	godap "github.com/google/go-dap"
 
 	"github.com/sfcore/sfcore/memreader"
@@ -55,7 +57,7 @@ func (s *session) sendModules(snap *snapshot, reason string) {
 		if snap.ctx.Err() != nil {
 			return
 		}
-		var report target.ModuleReport
+		var report report.Module
 		if memreader.Guard(func() { report = snap.target.ReportModule(m) }) != nil {
 			continue // the file shrank; who asks for the module is told
 		}
@@ -69,7 +71,7 @@ func (s *session) sendModules(snap *snapshot, reason string) {
 	}
 }
 
-func describeModule(r target.ModuleReport) module {
+func describeModule(r report.Module) module {
 	var m module
 	m.Id, m.Name, m.Path = r.BuildID, path.Base(r.Path), r.Path
 	if r.BuildID == "" {
@@ -86,7 +88,7 @@ func describeModule(r target.ModuleReport) module {
 	return m
 }
 
-func symbolStatus(r *target.ModuleReport) string {
+func symbolStatus(r *report.Module) string {
 	switch {
 	case r.Match == string(target.MatchMissing):
 		return "file not found"
@@ -98,7 +100,7 @@ func symbolStatus(r *target.ModuleReport) string {
 	return "symbols from " + r.Symbols
 }
 
-func unwindSource(r *target.ModuleReport) string {
+func unwindSource(r *report.Module) string {
 	var sources []string
 	if r.SFrame != nil {
 		text := fmt.Sprintf("sframe v%d (%d functions)", r.SFrame.Version, r.SFrame.Functions)

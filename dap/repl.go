@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sfcore/sfcore/report"
+
 	godap "github.com/google/go-dap"
 
 	"github.com/sfcore/sfcore/arch"
@@ -97,7 +99,7 @@ func (s *session) backtrace(ctx context.Context, at *place, args string) (string
 		if st == nil {
 			return "", newError(idReference, "the process has no threads")
 		}
-		s.snap.writeStack(&b, &st.ThreadReport)
+		s.snap.writeStack(&b, &st.Thread)
 		return b.String(), nil
 	}
 	progress := s.startProgress("Walking all stacks")
@@ -121,7 +123,7 @@ func (s *session) backtrace(ctx context.Context, at *place, args string) (string
 }
 
 // writeStack writes a stack, up to maxOutput bytes.
-func (s *snapshot) writeStack(b *strings.Builder, r *target.ThreadReport) {
+func (s *snapshot) writeStack(b *strings.Builder, r *report.Thread) {
 	fmt.Fprintf(b, "thread %d", r.TID)
 	if r.Name != "" {
 		fmt.Fprintf(b, " %s", oneLine(r.Name))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sfcore/sfcore/report"
+
 	godap "github.com/google/go-dap"
 
 	"github.com/sfcore/sfcore/target"
@@ -20,7 +22,7 @@ const maxLevels = 1000
 
 // stack is a walked stack with names. Its frames include inlined ones.
 type stack struct {
-	target.ThreadReport
+	report.Thread
 	walked   *target.Stack
 	physical []int32 // by frame, the index of its physical frame in walked
 	sourced  bool    // a frame has a source file on this machine
@@ -45,7 +47,7 @@ func (s *session) stack(ctx context.Context, id int) (*stack, error) {
 	walker := snap.target.NewWalker()
 	st := &stack{walked: walker.Walk(th)}
 	walker.Complete(st.walked)
-	st.ThreadReport = *walker.Report(st.walked, true)
+	st.Thread = *walker.Report(st.walked, true)
 	physical := int32(0)
 	for i := range st.Frames {
 		st.physical = append(st.physical, physical)
@@ -94,7 +96,7 @@ func (s *session) stackTrace(ctx context.Context, args *godap.StackTraceArgument
 }
 
 // stopLabel says why a stack ends.
-func stopLabel(stop *target.StopReport) string {
+func stopLabel(stop *report.Stop) string {
 	text := "end of the stack"
 	if stop.Reason != unwind.Outermost.String() {
 		text = "the stack ends here: " + stop.Reason
@@ -128,7 +130,7 @@ var startsProcess = map[string]bool{
 	"start_thread": true, "clone": true, "clone3": true, "__clone": true, "__clone3": true, "thread_start": true,
 }
 
-func frameName(r *target.FrameReport, format *godap.StackFrameFormat) string {
+func frameName(r *report.Frame, format *godap.StackFrameFormat) string {
 	if format == nil {
 		format = &godap.StackFrameFormat{Parameters: true}
 	}

@@ -7,10 +7,11 @@ import (
 	"io"
 	"iter"
 
+	"github.com/sfcore/sfcore/report"
+
 	"google.golang.org/grpc"
 
 	"github.com/sfcore/sfcore/plugin/proto"
-	"github.com/sfcore/sfcore/target"
 )
 
 // Session is a process that a plugin has open. It is safe for concurrent use.
@@ -23,7 +24,7 @@ type Session struct {
 
 // Process returns the report without threads and modules: what the process is
 // and what is wrong with its image.
-func (s *Session) Process(ctx context.Context) (*target.Report, error) {
+func (s *Session) Process(ctx context.Context) (*report.Document, error) {
 	reply, err := s.rpc.Process(ctx, &proto.ProcessRequest{Session: s.id})
 	if err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func (s *Session) Process(ctx context.Context) (*target.Report, error) {
 }
 
 // Threads returns the threads without their stacks, the crashed one first.
-func (s *Session) Threads(ctx context.Context) ([]target.ThreadReport, error) {
+func (s *Session) Threads(ctx context.Context) ([]report.Thread, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := s.rpc.Threads(ctx, &proto.ThreadsRequest{Session: s.id})
@@ -47,7 +48,7 @@ const maxStack = 1 << 24
 // them in that order, each as soon as it is known. With workings, frames tell how
 // their callers were found. An error is the last thing yielded; leaving the loop
 // ends the walk.
-func (s *Session) Stacks(ctx context.Context, workings bool, tids ...int) iter.Seq2[target.ThreadReport, error] {
+func (s *Session) Stacks(ctx context.Context, workings bool, tids ...int) iter.Seq2[report.Thread, error] {
 	req := &proto.StacksRequest{Session: s.id, Workings: workings}
 	for _, tid := range tids {
 		req.Tids = append(req.Tids, int64(tid))
@@ -57,7 +58,7 @@ func (s *Session) Stacks(ctx context.Context, workings bool, tids ...int) iter.S
 
 // Variables walks the stack of a thread whose frames have their arguments and
 // local variables, where there is debug information.
-func (s *Session) Variables(ctx context.Context, tid int) (*target.ThreadReport, error) {
+func (s *Session) Variables(ctx context.Context, tid int) (*report.Thread, error) {
 	req := &proto.StacksRequest{Session: s.id, Tids: []int64{int64(tid)}, Variables: true}
 	for r, err := range s.stacks(ctx, req) {
 		if err != nil {
@@ -68,12 +69,12 @@ func (s *Session) Variables(ctx context.Context, tid int) (*target.ThreadReport,
 	return nil, ctx.Err()
 }
 
-func (s *Session) stacks(ctx context.Context, req *proto.StacksRequest) iter.Seq2[target.ThreadReport, error] {
-	return func(yield func(target.ThreadReport, error) bool) {
+func (s *Session) stacks(ctx context.Context, req *proto.StacksRequest) iter.Seq2[report.Thread, error] {
+	return func(yield func(report.Thread, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		stream, err := s.rpc.Stacks(ctx, req)
-		var stack target.ThreadReport
+		var stack report.Thread
 		begun := false
 		for err == nil {
 			var part *proto.Thread
@@ -97,13 +98,13 @@ func (s *Session) stacks(ctx context.Context, req *proto.StacksRequest) iter.Seq
 			}
 		}
 		if !errors.Is(err, io.EOF) {
-			yield(target.ThreadReport{}, err)
+			yield(report.Thread{}, err)
 		}
 	}
 }
 
 // Modules returns the modules by ascending address.
-func (s *Session) Modules(ctx context.Context) ([]target.ModuleReport, error) {
+func (s *Session) Modules(ctx context.Context) ([]report.Module, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := s.rpc.Modules(ctx, &proto.ModulesRequest{Session: s.id})
@@ -111,8 +112,8 @@ func (s *Session) Modules(ctx context.Context) ([]target.ModuleReport, error) {
 }
 
 // Report returns everything: what "sfcore bt --format json" prints.
-func (s *Session) Report(ctx context.Context) (*target.Report, error) {
-	var threads []target.ThreadReport
+func (s *Session) Report(ctx context.Context) (*report.Document, error) {
+	var threads []report.Thread
 	for th, err := range s.Stacks(ctx, true) {
 		if err != nil {
 			return nil, err
@@ -127,7 +128,7 @@ func (s *Session) Report(ctx context.Context) (*target.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Threads, r.Modules = append([]target.ThreadReport{}, threads...), append([]target.ModuleReport{}, modules...)
+	r.Threads, r.Modules = append([]report.Thread{}, threads...), append([]report.Module{}, modules...)
 	return r, nil
 }
 

@@ -3,9 +3,10 @@ package plugin
 import (
 	"strings"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/plugin/proto"
-	"github.com/sfcore/sfcore/target"
 )
 
 // text makes a string valid for a message, which must be UTF-8. Names in the
@@ -21,7 +22,7 @@ func texts(list []string) []string {
 }
 
 // optional is an address that may be unknown, as a field of a message.
-func optional(a target.OptAddr) *uint64 {
+func optional(a report.OptAddr) *uint64 {
 	if !a.Known {
 		return nil
 	}
@@ -30,7 +31,7 @@ func optional(a target.OptAddr) *uint64 {
 }
 
 // headMessage makes a message of a report without threads and modules.
-func headMessage(r *target.Report) *proto.ProcessReply {
+func headMessage(r *report.Document) *proto.ProcessReply {
 	s, p := &r.Source, &r.Process
 	m := &proto.ProcessReply{
 		Schema: r.Schema,
@@ -56,7 +57,7 @@ func headMessage(r *target.Report) *proto.ProcessReply {
 	return m
 }
 
-func truncationMessage(r *target.TruncationReport) *proto.Truncation {
+func truncationMessage(r *report.Truncation) *proto.Truncation {
 	m := &proto.Truncation{MappingCount: int64(r.MappingCount)}
 	for _, mp := range r.Mappings {
 		m.Mappings = append(m.Mappings, &proto.Mapping{Start: uint64(mp.Start), End: uint64(mp.End), Path: text(mp.Path)})
@@ -67,7 +68,7 @@ func truncationMessage(r *target.TruncationReport) *proto.Truncation {
 	return m
 }
 
-func signalMessage(s *target.Signal) *proto.Signal {
+func signalMessage(s *report.Signal) *proto.Signal {
 	m := &proto.Signal{
 		Number: int64(s.Number), Name: s.Name, Code: int64(s.Code), CodeName: s.CodeName, Address: optional(s.Address),
 		SenderPid: int64(s.SenderPID), Thread: int64(s.Thread), Meaning: text(s.Meaning),
@@ -80,13 +81,13 @@ func signalMessage(s *target.Signal) *proto.Signal {
 }
 
 // threadMessage makes a message of a thread without its stack.
-func threadMessage(r *target.ThreadReport) *proto.Thread {
+func threadMessage(r *report.Thread) *proto.Thread {
 	return &proto.Thread{
 		Tid: int64(r.TID), NsTid: int64(r.NSTID), Name: text(r.Name), State: r.State, Crashed: r.Crashed,
 	}
 }
 
-func frameMessage(f *target.FrameReport) *proto.Frame {
+func frameMessage(f *report.Frame) *proto.Frame {
 	return &proto.Frame{
 		Index: uint32(f.Index), Pc: uint64(f.PC), Sp: optional(f.SP), Cfa: optional(f.CFA), Method: f.Method, Trust: f.Trust,
 		Exact: f.Exact, Module: text(f.Module), ModuleOffset: optional(f.ModuleOffset), Function: text(f.Function),
@@ -96,7 +97,7 @@ func frameMessage(f *target.FrameReport) *proto.Frame {
 	}
 }
 
-func variableMessages(list []target.VariableReport) []*proto.Variable {
+func variableMessages(list []report.Variable) []*proto.Variable {
 	var messages []*proto.Variable
 	for i := range list {
 		v := &list[i]
@@ -108,7 +109,7 @@ func variableMessages(list []target.VariableReport) []*proto.Variable {
 	return messages
 }
 
-func moduleMessage(r *target.ModuleReport) *proto.Module {
+func moduleMessage(r *report.Module) *proto.Module {
 	m := &proto.Module{
 		Path: text(r.Path), File: text(r.File), DebugFile: text(r.Debug), BuildId: r.BuildID,
 		Base: uint64(r.Base), End: uint64(r.End), LoadBias: uint64(r.Bias), Match: r.Match,

@@ -7,23 +7,23 @@ import (
 	"strings"
 	"testing"
 
-	gproto "google.golang.org/protobuf/proto"
+	"github.com/sfcore/sfcore/report"
 
-	"github.com/sfcore/sfcore/target"
+	gproto "google.golang.org/protobuf/proto"
 )
 
 // TestRoundTrip fills every field of the report's types, so that one that is
 // added to them and not to the protocol is found.
 func TestRoundTrip(t *testing.T) {
-	var head target.Report
+	var head report.Document
 	fill(reflect.ValueOf(&head).Elem(), 0)
 	head.Threads, head.Modules = nil, nil
-	var thread target.ThreadReport
+	var thread report.Thread
 	fill(reflect.ValueOf(&thread).Elem(), 100)
 	for i := range thread.Frames {
 		thread.Frames[i].ModuleName = "" // for display only
 	}
-	var module target.ModuleReport
+	var module report.Module
 	fill(reflect.ValueOf(&module).Elem(), 200)
 
 	check(t, *headReport(wire(t, headMessage(&head))), head)
@@ -35,7 +35,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	check(t, whole, thread)
 	check(t, moduleReport(wire(t, moduleMessage(&module))), module)
-	check(t, *headReport(wire(t, headMessage(&target.Report{Problems: []string{}}))), target.Report{Problems: []string{}})
+	check(t, *headReport(wire(t, headMessage(&report.Document{Problems: []string{}}))), report.Document{Problems: []string{}})
 }
 
 func check[T any](t *testing.T, got, want T) {
@@ -93,7 +93,7 @@ func fill(v reflect.Value, n int, within ...reflect.Type) int {
 }
 
 func TestInvalidText(t *testing.T) {
-	m := threadMessage(&target.ThreadReport{Name: "a\xffb"})
+	m := threadMessage(&report.Thread{Name: "a\xffb"})
 	if got, want := wire(t, m).GetName(), "a\uFFFDb"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -101,9 +101,9 @@ func TestInvalidText(t *testing.T) {
 
 // TestParts sends a stack in parts, as Stacks does, of names as long as they get.
 func TestParts(t *testing.T) {
-	r := &target.ThreadReport{TID: 7, Frames: make([]target.FrameReport, 2*maxFrames+1), Stop: target.StopReport{Reason: "limit"}}
+	r := &report.Thread{TID: 7, Frames: make([]report.Frame, 2*maxFrames+1), Stop: report.Stop{Reason: "limit"}}
 	for i := range r.Frames {
-		r.Frames[i] = target.FrameReport{Index: i, Function: strings.Repeat("f", 4096)}
+		r.Frames[i] = report.Frame{Index: i, Function: strings.Repeat("f", 4096)}
 	}
 	parts := stackMessages(r)
 	if len(parts) != 3 {
@@ -124,7 +124,7 @@ func TestParts(t *testing.T) {
 			next++
 		}
 	}
-	if empty := stackMessages(&target.ThreadReport{}); len(empty) != 1 || empty[0].GetStop() == nil {
+	if empty := stackMessages(&report.Thread{}); len(empty) != 1 || empty[0].GetStop() == nil {
 		t.Errorf("got %v, want one part with a stop", empty)
 	}
 }

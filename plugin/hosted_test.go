@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sfcore/sfcore/report"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -76,9 +78,9 @@ func TestOpenImage(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := reportOf(t, p)
-			want.Source = target.Source{Kind: "host", PID: want.Process.PID}
+			want.Source = report.Source{Kind: "host", PID: want.Process.PID}
 			got.Problems, want.Problems = nil, nil // those of the file stay with the host
-			for _, r := range []*target.Report{got, want} {
+			for _, r := range []*report.Document{got, want} {
 				for i := range r.Threads {
 					// What a fault is called depends on where memory is.
 					r.Threads[i].Stop.Detail = ""

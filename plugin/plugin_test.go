@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sfcore/sfcore/report"
+
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -99,7 +101,7 @@ func coreOf(name string) Process {
 }
 
 // reportOf is the report without a plugin.
-func reportOf(t testing.TB, p Process) *target.Report {
+func reportOf(t testing.TB, p Process) *report.Document {
 	t.Helper()
 	tgt, err := openTest(t.Context(), p)
 	if err != nil {
@@ -161,7 +163,7 @@ func TestSession(t *testing.T) {
 		t.Fatalf("got %v, %v, want 10 threads, the first crashed", threads, err)
 	}
 	tid := threads[3].TID
-	var stack target.ThreadReport
+	var stack report.Thread
 	for stack, err = range s.Stacks(t.Context(), false, tid) {
 		if err != nil {
 			t.Fatal(err)

@@ -3,29 +3,30 @@ package plugin
 import (
 	"fmt"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/plugin/proto"
-	"github.com/sfcore/sfcore/target"
 )
 
 // optAddr is the converse of optional, and so are the functions here of those
 // in convert.go.
-func optAddr(v *uint64) target.OptAddr {
+func optAddr(v *uint64) report.OptAddr {
 	if v == nil {
-		return target.OptAddr{}
+		return report.OptAddr{}
 	}
-	return target.OptAddr{Addr: target.Addr(*v), Known: true}
+	return report.OptAddr{Addr: report.Addr(*v), Known: true}
 }
 
-func headReport(m *proto.ProcessReply) *target.Report {
+func headReport(m *proto.ProcessReply) *report.Document {
 	s, p := m.GetSource(), m.GetProcess()
-	r := &target.Report{
+	r := &report.Document{
 		Schema: m.GetSchema(),
-		Source: target.Source{
+		Source: report.Source{
 			Kind: s.GetKind(), Path: s.GetPath(), PID: int(s.GetPid()), Missing: s.GetMissing(), NSPID: int(s.GetNsPid()),
 			Time: s.GetTime(), StoppedFor: s.GetStoppedFor(), Copied: s.GetCopied(), Ended: int(s.GetEnded()),
 		},
-		Process: target.Process{
+		Process: report.Process{
 			PID: int(p.GetPid()), Arch: p.GetArch(), ByteOrder: p.GetByteOrder(),
 			Command: p.GetCommand(), Executable: p.GetExecutable(),
 		},
@@ -33,7 +34,7 @@ func headReport(m *proto.ProcessReply) *target.Report {
 	}
 	for _, ph := range s.GetPhases() {
 		r.Source.Phases = append(r.Source.Phases,
-			target.PhaseReport{Name: ph.GetName(), Took: ph.GetTook(), Stopped: ph.GetStopped()})
+			report.Phase{Name: ph.GetName(), Took: ph.GetTook(), Stopped: ph.GetStopped()})
 	}
 	if cut := s.GetTruncated(); cut != nil {
 		r.Source.Truncated = truncationReport(cut)
@@ -44,13 +45,13 @@ func headReport(m *proto.ProcessReply) *target.Report {
 	return r
 }
 
-func truncationReport(m *proto.Truncation) *target.TruncationReport {
-	r := &target.TruncationReport{
-		Mappings: []target.MappingReport{}, MappingCount: int(m.GetMappingCount()), Threads: []int{},
+func truncationReport(m *proto.Truncation) *report.Truncation {
+	r := &report.Truncation{
+		Mappings: []report.Mapping{}, MappingCount: int(m.GetMappingCount()), Threads: []int{},
 	}
 	for _, mp := range m.GetMappings() {
 		r.Mappings = append(r.Mappings,
-			target.MappingReport{Start: target.Addr(mp.GetStart()), End: target.Addr(mp.GetEnd()), Path: mp.GetPath()})
+			report.Mapping{Start: report.Addr(mp.GetStart()), End: report.Addr(mp.GetEnd()), Path: mp.GetPath()})
 	}
 	for _, tid := range m.GetThreads() {
 		r.Threads = append(r.Threads, int(tid))
@@ -58,8 +59,8 @@ func truncationReport(m *proto.Truncation) *target.TruncationReport {
 	return r
 }
 
-func signalReport(m *proto.Signal) *target.Signal {
-	s := &target.Signal{
+func signalReport(m *proto.Signal) *report.Signal {
+	s := &report.Signal{
 		Number: int(m.GetNumber()), Name: m.GetName(), Code: int(m.GetCode()), CodeName: m.GetCodeName(),
 		Address: optAddr(m.Address), SenderPID: int(m.GetSenderPid()), Thread: int(m.GetThread()), Meaning: m.GetMeaning(),
 	}
@@ -70,11 +71,11 @@ func signalReport(m *proto.Signal) *target.Signal {
 	return s
 }
 
-func threadReport(m *proto.Thread) target.ThreadReport {
-	r := target.ThreadReport{
+func threadReport(m *proto.Thread) report.Thread {
+	r := report.Thread{
 		TID: int(m.GetTid()), NSTID: int(m.GetNsTid()), Name: m.GetName(), State: m.GetState(), Crashed: m.GetCrashed(),
-		Frames: make([]target.FrameReport, 0, len(m.GetFrames())),
-		Stop:   target.StopReport{Reason: m.GetStop().GetReason(), Detail: m.GetStop().GetDetail()},
+		Frames: make([]report.Frame, 0, len(m.GetFrames())),
+		Stop:   report.Stop{Reason: m.GetStop().GetReason(), Detail: m.GetStop().GetDetail()},
 	}
 	for _, f := range m.GetFrames() {
 		r.Frames = append(r.Frames, frameReport(f))
@@ -82,9 +83,9 @@ func threadReport(m *proto.Thread) target.ThreadReport {
 	return r
 }
 
-func frameReport(m *proto.Frame) target.FrameReport {
-	return target.FrameReport{
-		Index: int(m.GetIndex()), PC: target.Addr(m.GetPc()), SP: optAddr(m.Sp), CFA: optAddr(m.Cfa),
+func frameReport(m *proto.Frame) report.Frame {
+	return report.Frame{
+		Index: int(m.GetIndex()), PC: report.Addr(m.GetPc()), SP: optAddr(m.Sp), CFA: optAddr(m.Cfa),
 		Method: m.GetMethod(), Trust: m.GetTrust(), Exact: m.GetExact(), Module: m.GetModule(),
 		ModuleOffset: optAddr(m.ModuleOffset), Function: m.GetFunction(), LinkageName: m.GetLinkageName(),
 		FunctionOffset: optAddr(m.FunctionOffset), File: m.GetFile(), Line: int(m.GetLine()), Column: int(m.GetColumn()),
@@ -93,10 +94,10 @@ func frameReport(m *proto.Frame) target.FrameReport {
 	}
 }
 
-func variableReports(messages []*proto.Variable) []target.VariableReport {
-	var list []target.VariableReport
+func variableReports(messages []*proto.Variable) []report.Variable {
+	var list []report.Variable
 	for _, m := range messages {
-		list = append(list, target.VariableReport{
+		list = append(list, report.Variable{
 			Name: m.GetName(), Argument: m.GetArgument(), Base: m.GetBase(), Type: m.GetType(), Value: m.GetValue(), Missing: m.GetMissing(),
 			Address: optAddr(m.Address), Members: variableReports(m.GetMembers()), More: m.GetMore(), Elements: m.GetElements(),
 		})
@@ -104,14 +105,14 @@ func variableReports(messages []*proto.Variable) []target.VariableReport {
 	return list
 }
 
-func moduleReport(m *proto.Module) target.ModuleReport {
-	r := target.ModuleReport{
+func moduleReport(m *proto.Module) report.Module {
+	r := report.Module{
 		Path: m.GetPath(), File: m.GetFile(), Debug: m.GetDebugFile(), BuildID: m.GetBuildId(),
-		Base: target.Addr(m.GetBase()), End: target.Addr(m.GetEnd()), Bias: target.Addr(m.GetLoadBias()),
+		Base: report.Addr(m.GetBase()), End: report.Addr(m.GetEnd()), Bias: report.Addr(m.GetLoadBias()),
 		Match: m.GetMatch(), CFI: m.GetCfi(), Symbols: m.GetSymbols(), Lines: m.GetLines(), Problems: m.GetProblems(),
 	}
 	if s := m.GetSframe(); s != nil {
-		r.SFrame = &target.SFrameReport{
+		r.SFrame = &report.SFrame{
 			Version: int(s.GetVersion()), Flags: append([]string{}, s.GetFlags()...), Functions: s.GetFunctions(),
 			Tables: int(s.GetTables()), File: s.GetFile(), Problem: s.GetProblem(),
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sfcore/sfcore/report"
+
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -143,7 +145,7 @@ func (s *service) Process(ctx context.Context, req *proto.ProcessRequest) (*prot
 		head := t.Head()
 		head.Problems = t.ReportProblems()
 		if sess.host != nil {
-			head.Source = target.Source{Kind: "host", PID: head.Process.PID}
+			head.Source = report.Source{Kind: "host", PID: head.Process.PID}
 		}
 		reply = headMessage(&head)
 		return nil
@@ -155,7 +157,7 @@ func (s *service) Process(ctx context.Context, req *proto.ProcessRequest) (*prot
 func (s *service) Threads(req *proto.ThreadsRequest, out grpc.ServerStreamingServer[proto.Thread]) error {
 	return with(out.Context(), req.GetSession(), func(t *target.Target) error {
 		for _, th := range t.Threads() {
-			m := threadMessage(&target.ThreadReport{
+			m := threadMessage(&report.Thread{
 				TID: th.ID, NSTID: th.NSID, Name: th.Name, State: string(th.State), Crashed: th.Crashed,
 			})
 			if err := out.Send(m); err != nil {

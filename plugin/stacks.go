@@ -3,6 +3,8 @@ package plugin
 import (
 	"slices"
 
+	"github.com/sfcore/sfcore/report"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -93,10 +95,10 @@ func (s *session) failure() error {
 }
 
 // stackMessages makes messages of a stack.
-func stackMessages(r *target.ThreadReport) []*proto.Thread {
+func stackMessages(r *report.Thread) []*proto.Thread {
 	var parts []*proto.Thread
 	size := maxFrames
-	if slices.ContainsFunc(r.Frames, func(f target.FrameReport) bool { return len(f.Variables) > 0 }) {
+	if slices.ContainsFunc(r.Frames, func(f report.Frame) bool { return len(f.Variables) > 0 }) {
 		size = 1 // the bounds of what a frame's variables take are those of a message
 	}
 	for frames := range slices.Chunk(r.Frames, size) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sfcore/sfcore/core"
@@ -31,7 +33,7 @@ type expected struct {
 }
 
 type expectedFrame struct {
-	PC     target.Addr `json:"pc"`
+	PC     report.Addr `json:"pc"`
 	Func   *string     `json:"func"`
 	EuFunc *string     `json:"eu_func"`
 	Module *string     `json:"module"`

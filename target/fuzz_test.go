@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sfcore/sfcore/core"
@@ -64,7 +66,7 @@ func FuzzReport(f *testing.F) {
 		if first == nil {
 			return
 		}
-		var back target.Report
+		var back report.Document
 		if err := json.Unmarshal(first, &back); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +132,7 @@ func FuzzReportJSON(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var r target.Report
+		var r report.Document
 		if json.Unmarshal(data, &r) != nil {
 			return
 		}
@@ -138,7 +140,7 @@ func FuzzReportJSON(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var back target.Report
+		var back report.Document
 		if err := json.Unmarshal(first, &back); err != nil {
 			t.Fatalf("%s: %v", first, err)
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/target"
 )
@@ -70,7 +72,7 @@ func TestShrinkingFiles(t *testing.T) {
 					walked += len(tg.NewWalker().Walk(th).Frames)
 				}
 				shrink(3)
-				report := func() *target.Report {
+				report := func() *report.Document {
 					r, err := tg.Report(context.Background(), tg.Threads())
 					if err != nil {
 						t.Fatal(err)

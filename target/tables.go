@@ -5,6 +5,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/symbol"
+	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/unwind"
 )
@@ -148,8 +149,8 @@ func flagNames(f sframe.Flags) []string {
 	return names
 }
 
-func reportSFrame(s *sframe.Section) *SFrameReport {
-	var r SFrameReport
+func reportSFrame(s *sframe.Section) *report.SFrame {
+	var r report.SFrame
 	tables := 0
 	for t, err := range s.Tables() {
 		if err != nil {

@@ -3,27 +3,10 @@ package target
 import (
 	"errors"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/memreader"
 )
-
-// TruncationReport says what was lost with the end of a core file.
-type TruncationReport struct {
-	// Mappings are those that have lost memory, up to 1000 of them;
-	// MappingCount is their number.
-	Mappings     []MappingReport `json:"mappings"`
-	MappingCount int             `json:"mappingCount"`
-	// Threads are the ids of the threads whose stacks end where that memory
-	// begins.
-	Threads []int `json:"threads"`
-}
-
-// MappingReport is a range of addresses that the process had mapped: End is the
-// one after the last.
-type MappingReport struct {
-	Start Addr   `json:"start"`
-	End   Addr   `json:"end"`
-	Path  string `json:"path,omitempty"`
-}
 
 // maxLostMappings bounds the mappings that are listed: a process may have
 // hundreds of thousands, and only the first tell anything.
@@ -31,15 +14,15 @@ const maxLostMappings = 1000
 
 // truncation describes what is missing of the image; nil if nothing is. It walks
 // the stacks to see which are affected.
-func (t *Target) truncation() *TruncationReport {
+func (t *Target) truncation() *report.Truncation {
 	tr := t.img.Truncated
 	if tr == nil {
 		return nil
 	}
-	r := &TruncationReport{Mappings: []MappingReport{}, MappingCount: len(tr.Mappings), Threads: []int{}}
+	r := &report.Truncation{Mappings: []report.Mapping{}, MappingCount: len(tr.Mappings), Threads: []int{}}
 	for _, n := range tr.Mappings[:min(len(tr.Mappings), maxLostMappings)] {
 		m := &t.img.Mappings[n]
-		r.Mappings = append(r.Mappings, MappingReport{Start: Addr(m.Lo), End: Addr(m.Hi), Path: m.Path})
+		r.Mappings = append(r.Mappings, report.Mapping{Start: report.Addr(m.Lo), End: report.Addr(m.Hi), Path: m.Path})
 	}
 	w := t.NewWalker()
 	for i := range t.img.Threads {

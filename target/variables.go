@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/dwarf/info"
 	"github.com/sfcore/sfcore/internal/dwarf/value"
@@ -12,28 +14,6 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/unwind"
 )
-
-// VariableReport is an argument or a local variable of a frame, or a part of one.
-type VariableReport struct {
-	// Name is "" for parts that have none, such as anonymous structures.
-	Name     string `json:"name,omitempty"`
-	Argument bool   `json:"argument,omitempty"`
-	// Base is set for the part of an object that is of a base class.
-	Base bool   `json:"base,omitempty"`
-	Type string `json:"type,omitempty"`
-	// Value is the text of a number, pointer, enumerator or string.
-	Value string `json:"value,omitempty"`
-	// Missing is why there is no value: "optimised out", "not recovered", or what
-	// else is unknown.
-	Missing string  `json:"missing,omitempty"`
-	Address OptAddr `json:"address,omitzero"`
-	// Members are the members of a structure, the elements of an array, or what a
-	// reference refers to; More is how many were left out.
-	Members []VariableReport `json:"members,omitempty"`
-	More    uint64           `json:"more,omitempty"`
-	// Elements is set if the members are the elements of an array.
-	Elements bool `json:"elements,omitempty"`
-}
 
 // Bounds of what is reported of one variable; more can be asked for through
 // [Target.Scopes].
@@ -143,7 +123,7 @@ func (w *Walker) Complete(s *Stack) {
 
 // Variables adds the variables of its frames to r, which Report made of s. It
 // completes s.
-func (w *Walker) Variables(s *Stack, r *ThreadReport) {
+func (w *Walker) Variables(s *Stack, r *report.Thread) {
 	w.Complete(s)
 	for i, physical := 0, 0; i < len(r.Frames) && physical < len(s.Frames); physical++ {
 		n := 1
@@ -160,8 +140,8 @@ func (w *Walker) Variables(s *Stack, r *ThreadReport) {
 	}
 }
 
-func (t *Target) reportVariables(s *value.Scope) []VariableReport {
-	var list []VariableReport
+func (t *Target) reportVariables(s *value.Scope) []report.Variable {
+	var list []report.Variable
 	left := maxFrameParts
 	t.guard(t.img.Path, func() {
 		for i := range s.Variables {
@@ -173,7 +153,7 @@ func (t *Target) reportVariables(s *value.Scope) []VariableReport {
 			o := s.Object(v)
 			parts := min(maxVarParts, left)
 			left -= parts
-			r := report(&o, 0, &parts)
+			r := describeObject(&o, 0, &parts)
 			left += parts
 			r.Argument = v.Parameter
 			list = append(list, r)
@@ -183,20 +163,20 @@ func (t *Target) reportVariables(s *value.Scope) []VariableReport {
 }
 
 // ReportVariable reports an object and its parts, within bounds.
-func (t *Target) ReportVariable(o *value.Object) (r VariableReport) {
+func (t *Target) ReportVariable(o *value.Object) (r report.Variable) {
 	left := maxVarParts
-	t.guard(t.img.Path, func() { r = report(o, 0, &left) })
+	t.guard(t.img.Path, func() { r = describeObject(o, 0, &left) })
 	return r
 }
 
-func report(o *value.Object, depth int, left *int) VariableReport {
+func describeObject(o *value.Object, depth int, left *int) report.Variable {
 	*left--
-	r := VariableReport{Name: shorten(o.Name), Base: o.Base}
+	r := report.Variable{Name: shorten(o.Name), Base: o.Base}
 	if o.Type != nil {
 		r.Type = shorten(o.Type.String())
 	}
 	if addr, ok := o.Address(); ok {
-		r.Address = known(addr)
+		r.Address = report.Known(addr)
 	}
 	var err error
 	if r.Value, err = o.Text(); err != nil {
@@ -228,7 +208,7 @@ func report(o *value.Object, depth int, left *int) VariableReport {
 			if *left <= 0 {
 				break
 			}
-			r.Members = append(r.Members, report(&parts[i], depth+1, left))
+			r.Members = append(r.Members, describeObject(&parts[i], depth+1, left))
 		}
 	}
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/target"
 )
@@ -69,7 +71,7 @@ func FuzzVariables(f *testing.F) {
 	})
 }
 
-func checkVariable(t *testing.T, v *target.VariableReport, depth int, parts *int) {
+func checkVariable(t *testing.T, v *report.Variable, depth int, parts *int) {
 	t.Helper()
 	*parts++
 	if v.Missing != "" && v.Value != "" && len(v.Members) == 0 && v.Value[0] != '@' {

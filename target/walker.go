@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/memreader"
@@ -21,7 +23,7 @@ type Walker struct {
 	frames   []unwind.Frame
 	names    map[uint64]naming // by lookup pc
 	unnamed  []uint64
-	report   ThreadReport
+	report   report.Thread
 }
 
 // naming is what is known of the code at a lookup pc.
@@ -161,16 +163,16 @@ func (m *Module) prepare(addrs []uint64) {
 
 // Report names the frames of a stack. With workings, the frames tell how their
 // callers were found, and why not better.
-func (w *Walker) Report(s *Stack, workings bool) *ThreadReport {
+func (w *Walker) Report(s *Stack, workings bool) *report.Thread {
 	r := &w.report
-	*r = ThreadReport{
+	*r = report.Thread{
 		TID: s.Thread.ID, NSTID: s.Thread.NSID, Name: s.Thread.Name, Crashed: s.Thread.Crashed,
 		State:  string(s.Thread.State),
 		Frames: r.Frames[:0],
-		Stop:   StopReport{Reason: s.Stop.Reason.String(), Detail: w.target.stopDetail(s)},
+		Stop:   report.Stop{Reason: s.Stop.Reason.String(), Detail: w.target.stopDetail(s)},
 	}
 	if r.Frames == nil {
-		r.Frames = []FrameReport{}
+		r.Frames = []report.Frame{}
 	}
 	w.prepare(s)
 	for i := range s.Frames {
@@ -178,14 +180,14 @@ func (w *Walker) Report(s *Stack, workings bool) *ThreadReport {
 		n := w.name(f.LookupPC())
 		physical := len(n.names) - 1
 		for j := range max(1, len(n.names)) {
-			r.Frames = append(r.Frames, FrameReport{Index: len(r.Frames), Inlined: j < physical})
+			r.Frames = append(r.Frames, report.Frame{Index: len(r.Frames), Inlined: j < physical})
 			fr := &r.Frames[len(r.Frames)-1]
-			fr.describe(f, n.module, w.target.img.Arch)
+			describeFrame(fr, f, n.module, w.target.img.Arch)
 			if j <= physical {
-				fr.named(&n.names[j], f)
+				nameFrame(fr, &n.names[j], f)
 			}
 			if workings {
-				fr.explain(f, w.target.img.Arch)
+				explainFrame(fr, f, w.target.img.Arch)
 			}
 		}
 	}

@@ -8,9 +8,12 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sfcore/sfcore/report"
+
+	"github.com/spf13/cobra"
+
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/target"
-	"github.com/spf13/cobra"
 )
 
 type btCommand struct {
@@ -231,7 +234,7 @@ func sayProblems(stderr io.Writer, t *target.Target) {
 
 // format renders the pieces of a report. It is safe for concurrent use.
 type format interface {
-	head(*target.Report) []byte
+	head(*report.Document) []byte
 	// thread appends a thread to b.
 	thread(b []byte, r *threadReport) []byte
 	// separator stands between two threads.

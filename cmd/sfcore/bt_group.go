@@ -3,13 +3,15 @@ package main
 import (
 	"context"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/target"
 )
 
 // threadReport is a thread, or with --group those with the same stack.
 type threadReport struct {
-	*target.ThreadReport
+	*report.Thread
 	TIDs []int `json:"tids,omitempty"` // with --group
 }
 
@@ -38,7 +40,7 @@ func groupStacks(ctx context.Context, t *target.Target, threads []*core.Thread) 
 }
 
 // report makes the report of a thread that of its group, if it is in one.
-func (g stackGroup) report(r *target.ThreadReport) *threadReport {
+func (g stackGroup) report(r *report.Thread) *threadReport {
 	if g.tids != nil {
 		r.Name = g.name
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/target"
 )
 
@@ -12,33 +14,33 @@ import (
 // line for each, outermost frame first, and how many threads have it.
 type foldedFormat struct{}
 
-func (foldedFormat) head(*target.Report) []byte { return nil }
+func (foldedFormat) head(*report.Document) []byte { return nil }
 
 func (foldedFormat) separator() string { return "" }
 
 func (foldedFormat) tail(*target.Target) []byte { return nil }
 
 func (foldedFormat) thread(b []byte, r *threadReport) []byte {
-	return appendFolded(b, &r.Stop, len(r.Frames), func(i int) *target.FrameReport { return &r.Frames[i] }, len(r.TIDs))
+	return appendFolded(b, &r.Stop, len(r.Frames), func(i int) *report.Frame { return &r.Frames[i] }, len(r.TIDs))
 }
 
 // goroutineFolded does the same with goroutines.
 type goroutineFolded struct{}
 
-func (goroutineFolded) head(*target.Report) []byte { return nil }
+func (goroutineFolded) head(*report.Document) []byte { return nil }
 
 func (goroutineFolded) separator() string { return "" }
 
 func (goroutineFolded) tail(*target.Target, int) []byte { return nil }
 
 func (goroutineFolded) goroutine(r *goroutineReport) []byte {
-	return appendFolded(nil, &r.Stop, len(r.Frames), func(i int) *target.FrameReport { return &r.Frames[i].FrameReport }, len(r.IDs))
+	return appendFolded(nil, &r.Stop, len(r.Frames), func(i int) *report.Frame { return &r.Frames[i].Frame }, len(r.IDs))
 }
 
 // appendFolded appends the line of a stack that a group has, or one if that is 0.
 // It begins with why the stack ends, if that is where frames are missing, so that
 // such stacks are not taken for others.
-func appendFolded(b []byte, stop *target.StopReport, frames int, frame func(i int) *target.FrameReport, group int) []byte {
+func appendFolded(b []byte, stop *report.Stop, frames int, frame func(i int) *report.Frame, group int) []byte {
 	separator := ""
 	if stop.Reason != "outermost" {
 		b = append(append(append(b, '['), stop.Reason...), ']')
@@ -52,7 +54,7 @@ func appendFolded(b []byte, stop *target.StopReport, frames int, frame func(i in
 }
 
 // foldedName names a frame; the mark says that it is a guess.
-func foldedName(f *target.FrameReport) string {
+func foldedName(f *report.Frame) string {
 	name := f.Function
 	switch {
 	case name != "":

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/arch"
@@ -267,7 +269,7 @@ func (l *goroutineLister) report(g *wire.Goroutine) (r *goroutineReport, complet
 	r = newGoroutineReport(g)
 	th, err := l.thread(g)
 	if err != nil {
-		r.Stop = target.StopReport{Reason: "no-unwind-info", Detail: err.Error()}
+		r.Stop = report.Stop{Reason: "no-unwind-info", Detail: err.Error()}
 		return r, false
 	}
 	s := l.walker.Walk(th)
@@ -275,7 +277,7 @@ func (l *goroutineLister) report(g *wire.Goroutine) (r *goroutineReport, complet
 	report := l.walker.Report(s, false)
 	r.Stop = report.Stop
 	for i := range report.Frames {
-		r.Frames = append(r.Frames, goroutineFrame{FrameReport: report.Frames[i]})
+		r.Frames = append(r.Frames, goroutineFrame{Frame: report.Frames[i]})
 	}
 	if g.TID == 0 {
 		r.savedByScheduler(l.target, g)

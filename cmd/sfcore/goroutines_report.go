@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/internal/delve/wire"
 	"github.com/sfcore/sfcore/target"
 	"github.com/sfcore/sfcore/unwind"
@@ -16,29 +18,29 @@ const goroutinesSchema = "sfcore.goroutines/1"
 
 // goroutineReport is a goroutine, or with --group those with the same stack.
 type goroutineReport struct {
-	ID         int64             `json:"id"`
-	IDs        []int64           `json:"ids,omitempty"` // with --group
-	Status     string            `json:"status,omitempty"`
-	WaitReason string            `json:"waitReason,omitempty"`
-	TID        int               `json:"tid,omitempty"`
-	Runtime    bool              `json:"runtime,omitempty"`
-	Start      *placeReport      `json:"start,omitempty"`
-	Created    *placeReport      `json:"created,omitempty"`
-	Frames     []goroutineFrame  `json:"frames"`
-	Stop       target.StopReport `json:"stop"`
+	ID         int64            `json:"id"`
+	IDs        []int64          `json:"ids,omitempty"` // with --group
+	Status     string           `json:"status,omitempty"`
+	WaitReason string           `json:"waitReason,omitempty"`
+	TID        int              `json:"tid,omitempty"`
+	Runtime    bool             `json:"runtime,omitempty"`
+	Start      *placeReport     `json:"start,omitempty"`
+	Created    *placeReport     `json:"created,omitempty"`
+	Frames     []goroutineFrame `json:"frames"`
+	Stop       report.Stop      `json:"stop"`
 	// Delve is what delve sees, where that is something else.
 	Delve *delveReport `json:"delve,omitempty"`
 }
 
 type placeReport struct {
-	PC       target.Addr `json:"pc"`
+	PC       report.Addr `json:"pc"`
 	Function string      `json:"function,omitempty"`
 	File     string      `json:"file,omitempty"`
 	Line     int         `json:"line,omitempty"`
 }
 
 type goroutineFrame struct {
-	target.FrameReport
+	report.Frame
 	Variables []wire.Variable `json:"variables,omitempty"`
 }
 
@@ -55,7 +57,7 @@ func newPlace(p *wire.Place) *placeReport {
 	if p.PC == 0 {
 		return nil
 	}
-	return &placeReport{PC: target.Addr(p.PC), Function: p.Function, File: p.File, Line: p.Line}
+	return &placeReport{PC: report.Addr(p.PC), Function: p.Function, File: p.File, Line: p.Line}
 }
 
 func newGoroutineReport(g *wire.Goroutine) *goroutineReport {
@@ -134,7 +136,7 @@ func compareStacks(ours []goroutineFrame, g *wire.Goroutine, text wire.Text) *de
 	groups, theirs := goFrames(ours, text), g.GoFrames(text)
 	skipped := trampolines(ours)
 	groups = slices.DeleteFunc(groups, func(r frameRange) bool { return slices.Contains(skipped, ours[r.lo].PC) })
-	theirs = slices.DeleteFunc(theirs, func(f []wire.Frame) bool { return slices.Contains(skipped, target.Addr(f[0].PC)) })
+	theirs = slices.DeleteFunc(theirs, func(f []wire.Frame) bool { return slices.Contains(skipped, report.Addr(f[0].PC)) })
 
 	same := func(i, j int) bool {
 		if uint64(ours[groups[i].lo].PC) != theirs[j][0].PC {
@@ -178,8 +180,8 @@ func (d *delveReport) leavesOut() bool { return len(d.Frames) == 0 && d.Err == "
 // trampolines returns the pcs of the frames between a signal handler in Go and
 // the code that the signal interrupted, which delve mostly leaves out: the
 // trampoline of the kernel, and the function that it called.
-func trampolines(frames []goroutineFrame) []target.Addr {
-	var pcs []target.Addr
+func trampolines(frames []goroutineFrame) []report.Addr {
+	var pcs []report.Addr
 	for i := range frames {
 		if frames[i].SignalFrame && i > 0 {
 			pcs = append(pcs, frames[i].PC, frames[i-1].PC)

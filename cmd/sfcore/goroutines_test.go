@@ -10,11 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/internal/delve/backend"
 	"github.com/sfcore/sfcore/internal/delve/wire"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/target"
 )
 
 const goroutinesDir = "../../testdata/goroutines"
@@ -223,10 +224,10 @@ func TestGoroutineLies(t *testing.T) {
 func TestCompareStacks(t *testing.T) {
 	text := wire.Text{Lo: 0x1000, Hi: 0x2000}
 	// C at 0x9000 and above; an address twice is an inlined call and its frame.
-	frames := func(pcs ...target.Addr) []goroutineFrame {
+	frames := func(pcs ...report.Addr) []goroutineFrame {
 		var list []goroutineFrame
 		for i, pc := range pcs {
-			f := goroutineFrame{FrameReport: target.FrameReport{Index: i, PC: pc}}
+			f := goroutineFrame{Frame: report.Frame{Index: i, PC: pc}}
 			f.Inlined = i+1 < len(pcs) && pcs[i+1] == pc
 			list = append(list, f)
 		}

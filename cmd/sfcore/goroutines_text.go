@@ -3,12 +3,14 @@ package main
 import (
 	"fmt"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/target"
 )
 
 // goroutineFormat renders the pieces of a list of goroutines.
 type goroutineFormat interface {
-	head(*target.Report) []byte
+	head(*report.Document) []byte
 	goroutine(*goroutineReport) []byte
 	separator() string
 	// tail is told how many goroutines of the runtime were left out.
@@ -58,7 +60,7 @@ func (w *goroutineText) goroutine(r *goroutineReport) []byte {
 	}
 	for i := range r.Frames {
 		f := &r.Frames[i]
-		b = w.frame(b, &f.FrameReport)
+		b = w.frame(b, &f.Frame)
 		for _, v := range f.Variables {
 			b = w.variable(b, v.Name, v.Type, v.Value, v.Err)
 		}
@@ -122,7 +124,7 @@ func (w *goroutineText) tail(t *target.Target, hidden int) []byte {
 // goroutineJSON renders goroutines as one document.
 type goroutineJSON struct{}
 
-func (goroutineJSON) head(r *target.Report) []byte {
+func (goroutineJSON) head(r *report.Document) []byte {
 	return members(`{"schema":"`+goroutinesSchema+`","source":`, r.Source, `,"process":`, r.Process, ",\"goroutines\":[\n")
 }
 
@@ -138,7 +140,7 @@ func (goroutineJSON) tail(t *target.Target, hidden int) []byte {
 // for the rest.
 type goroutineLines struct{}
 
-func (goroutineLines) head(r *target.Report) []byte {
+func (goroutineLines) head(r *report.Document) []byte {
 	return members(`{"schema":"`+goroutinesSchema+`","source":`, r.Source, `,"process":`, r.Process, "}\n")
 }
 

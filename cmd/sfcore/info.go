@@ -8,8 +8,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/target"
 )
 
 type infoCommand struct {
@@ -46,7 +49,7 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 	head, modules := t.Head(), t.ReportModules()
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	if c.format == "json" {
-		head.Threads, head.Modules, head.Problems = []target.ThreadReport{}, modules, t.ReportProblems()
+		head.Threads, head.Modules, head.Problems = []report.Thread{}, modules, t.ReportProblems()
 		if err := json.NewEncoder(out).Encode(&head); err != nil {
 			return err
 		}
@@ -70,7 +73,7 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 }
 
 // missing reports whether a module has no file.
-func missing(modules []target.ModuleReport) bool {
+func missing(modules []report.Module) bool {
 	for i := range modules {
 		if m := target.Match(modules[i].Match); m == target.MatchMissing || m == target.MatchMismatch {
 			return true
@@ -80,7 +83,7 @@ func missing(modules []target.ModuleReport) bool {
 }
 
 // writeLost lists what the end of a core file would have held.
-func writeLost(out *bufio.Writer, lost *target.TruncationReport) {
+func writeLost(out *bufio.Writer, lost *report.Truncation) {
 	for i := range lost.Mappings {
 		m := &lost.Mappings[i]
 		fmt.Fprintf(out, "truncated: %#x-%#x  %s\n", uint64(m.Start), uint64(m.End), orDash(plain(m.Path)))
@@ -98,7 +101,7 @@ func writeLost(out *bufio.Writer, lost *target.TruncationReport) {
 	fmt.Fprintln(out)
 }
 
-func writeModules(out *bufio.Writer, modules []target.ModuleReport) {
+func writeModules(out *bufio.Writer, modules []report.Module) {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "ADDRESS\tMODULE\tMATCH\tUNWIND\tSYMBOLS\tLINES\tBUILD-ID\tFILE")
 	for i := range modules {
@@ -110,7 +113,7 @@ func writeModules(out *bufio.Writer, modules []target.ModuleReport) {
 }
 
 // lines says where source lines are from.
-func lines(m *target.ModuleReport) string {
+func lines(m *report.Module) string {
 	switch {
 	case m.Debug != "":
 		return plain(m.Debug)
@@ -121,7 +124,7 @@ func lines(m *target.ModuleReport) string {
 }
 
 // writeHints says how to get what is missing.
-func writeHints(out *bufio.Writer, modules []target.ModuleReport) {
+func writeHints(out *bufio.Writer, modules []report.Module) {
 	var files, debug []string
 	for i := range modules {
 		m := &modules[i]
@@ -145,7 +148,7 @@ func writeHints(out *bufio.Writer, modules []target.ModuleReport) {
 	}
 }
 
-func unwindSources(m *target.ModuleReport) string {
+func unwindSources(m *report.Module) string {
 	var s []string
 	if m.SFrame != nil {
 		source := fmt.Sprintf("sframe v%d", m.SFrame.Version)

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/target"
 )
 
@@ -31,7 +33,7 @@ func members(parts ...any) []byte {
 // jsonFormat renders the report as one document.
 type jsonFormat struct{}
 
-func (jsonFormat) head(r *target.Report) []byte {
+func (jsonFormat) head(r *report.Document) []byte {
 	return members(`{"schema":"`+r.Schema+`","source":`, r.Source, `,"process":`, r.Process, ",\"threads\":[\n")
 }
 
@@ -47,7 +49,7 @@ func (jsonFormat) tail(t *target.Target) []byte {
 // modules and problems.
 type jsonLines struct{}
 
-func (jsonLines) head(r *target.Report) []byte {
+func (jsonLines) head(r *report.Document) []byte {
 	return members(`{"schema":"`+r.Schema+`","source":`, r.Source, `,"process":`, r.Process, "}\n")
 }
 

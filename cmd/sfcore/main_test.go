@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/internal/testkit"
-	"github.com/sfcore/sfcore/target"
 )
 
 const coresDir = "../../testdata/cores"
@@ -176,24 +177,24 @@ func TestExitCodes(t *testing.T) {
 func TestJSON(t *testing.T) {
 	args := caseArgs(t, "amd64-v3-threads")
 	doc, _, _ := sfcore(append([]string{"bt", "--format", "json"}, args...)...)
-	var want target.Report
+	var want report.Document
 	if err := json.Unmarshal([]byte(doc), &want); err != nil {
 		t.Fatal(err)
 	}
 	lines, _, _ := sfcore(append([]string{"bt", "--format", "jsonl"}, args...)...)
-	var got target.Report
+	var got report.Document
 	for line := range strings.Lines(lines) {
 		var part struct {
-			target.Report
-			Thread *target.ThreadReport `json:"thread"`
+			report.Document
+			Thread *report.Thread `json:"thread"`
 		}
-		part.Report = got
-		part.Report.Threads = nil
+		part.Document = got
+		part.Document.Threads = nil
 		if err := json.Unmarshal([]byte(line), &part); err != nil {
 			t.Fatal(err)
 		}
 		threads := got.Threads
-		got = part.Report
+		got = part.Document
 		got.Threads = threads
 		if part.Thread != nil {
 			got.Threads = append(got.Threads, *part.Thread)
@@ -204,7 +205,7 @@ func TestJSON(t *testing.T) {
 	if !bytes.Equal(a, b) {
 		t.Errorf("jsonl differs from json:\n%s\n%s", b, a)
 	}
-	if len(want.Threads) != 10 || want.Schema != target.Schema {
+	if len(want.Threads) != 10 || want.Schema != report.Schema {
 		t.Errorf("got %d threads, schema %q", len(want.Threads), want.Schema)
 	}
 }

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sfcore/sfcore/report"
+
+	"github.com/spf13/cobra"
+
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/sframe/compare"
 	"github.com/sfcore/sfcore/target"
-	"github.com/spf13/cobra"
 )
 
 type compareCommand struct {
@@ -239,9 +242,9 @@ type jsonDifference struct {
 	Field    string      `json:"field,omitempty"`
 	Habit    string      `json:"habit,omitempty"`
 	Limit    bool        `json:"limit"`
-	Lo       target.Addr `json:"lo"`
-	Hi       target.Addr `json:"hi"`
-	Start    target.Addr `json:"functionStart"`
+	Lo       report.Addr `json:"lo"`
+	Hi       report.Addr `json:"hi"`
+	Start    report.Addr `json:"functionStart"`
 	Function string      `json:"function,omitempty"`
 	SFrame   string      `json:"sframe"`
 	CFI      string      `json:"cfi"`
@@ -259,7 +262,7 @@ func (r *comparedModule) document() *jsonComparison {
 	for i := range r.Differences {
 		d := &r.Differences[i]
 		j.Differences = append(j.Differences, jsonDifference{
-			string(d.Cause), d.Field, d.Habit, d.Limit, target.Addr(d.Lo), target.Addr(d.Hi), target.Addr(d.Func),
+			string(d.Cause), d.Field, d.Habit, d.Limit, report.Addr(d.Lo), report.Addr(d.Hi), report.Addr(d.Func),
 			functionName(r.module, d.Func), r.row(d.SFrame, d.Err), r.row(d.CFI, nil),
 		})
 	}

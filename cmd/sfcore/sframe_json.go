@@ -3,9 +3,10 @@ package main
 import (
 	"bufio"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/sframe"
-	"github.com/sfcore/sfcore/target"
 )
 
 // jsonLister lists as docs/sframe-json.md says, one function at a time.
@@ -29,7 +30,7 @@ type jsonTable struct {
 }
 
 type jsonFunction struct {
-	Start    target.Addr `json:"start"`
+	Start    report.Addr `json:"start"`
 	Size     uint32      `json:"size"`
 	Type     string      `json:"type"`
 	RepSize  uint8       `json:"repSize"`
@@ -74,7 +75,7 @@ func (w *jsonLister) section(l *listed) {
 		w.write(",\n")
 	}
 	w.inSection = true
-	w.write(`{"name":".sframe","address":`, target.Addr(l.section.Addr()), `,"file":`, jsonString(l.file), `,"tables":[`)
+	w.write(`{"name":".sframe","address":`, report.Addr(l.section.Addr()), `,"file":`, jsonString(l.file), `,"tables":[`)
 }
 
 func (w *jsonLister) table(t *sframe.Table) {
@@ -94,7 +95,7 @@ func (w *jsonLister) table(t *sframe.Table) {
 
 func (w *jsonLister) function(f *listedFunc) {
 	j := jsonFunction{
-		Start: target.Addr(f.start), Size: f.Size, Type: "pcinc", RepSize: f.RepSize,
+		Start: report.Addr(f.start), Size: f.Size, Type: "pcinc", RepSize: f.RepSize,
 		Signal: f.Signal(), Flex: f.Flexible(), Name: f.name, Rows: make([]jsonRow, len(f.rows)),
 	}
 	if f.PCMask() {

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/internal/testkit"
-	"github.com/sfcore/sfcore/target"
 )
 
 // frames are what a walk found.
@@ -19,7 +20,7 @@ func frames(t *testing.T, args ...string) (list []string, methods map[string]int
 	if code == exitFailed {
 		t.Fatalf("%q: %s", args, stderr)
 	}
-	var r target.Report
+	var r report.Document
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 		t.Fatal(err)
 	}

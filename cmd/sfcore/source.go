@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/internal/resolve"
 	"github.com/sfcore/sfcore/target"
 )
@@ -50,7 +52,7 @@ const maxAround = 1000
 const maxShown = 1 << 12
 
 // append appends the lines around that of a frame.
-func (s *sources) append(b []byte, f *target.FrameReport, paint painter) []byte {
+func (s *sources) append(b []byte, f *report.Frame, paint painter) []byte {
 	if s == nil || f.File == "" || f.Line == 0 {
 		return b
 	}
@@ -68,7 +70,7 @@ func (s *sources) append(b []byte, f *target.FrameReport, paint painter) []byte 
 	return append(b, text...)
 }
 
-func (s *sources) render(f *target.FrameReport, paint painter) string {
+func (s *sources) render(f *report.Frame, paint painter) string {
 	var b strings.Builder
 	for _, l := range s.target.SourceLines(f.File, f.Module, f.Line, s.around) {
 		text := strings.TrimRight(fmt.Sprintf("%6d  %s", l.Number, plain(l.Text)), " \t")

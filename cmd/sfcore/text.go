@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/target"
 )
 
@@ -16,7 +18,7 @@ type textFormat struct {
 	sources *sources
 }
 
-func (*textFormat) head(r *target.Report) []byte {
+func (*textFormat) head(r *report.Document) []byte {
 	p := &r.Process
 	b := fmt.Appendf(nil, "%s: %s", plain(orUnknown(p.Command, p.Executable)), p.Arch)
 	if p.ByteOrder == "big" && p.Arch == "aarch64" {
@@ -44,7 +46,7 @@ func (*textFormat) head(r *target.Report) []byte {
 
 // signalLine says what stopped the process: "SIGSEGV (SEGV_MAPERR) in thread
 // 12: an access through a null pointer".
-func signalLine(s *target.Signal) string {
+func signalLine(s *report.Signal) string {
 	line := s.Name
 	if s.CodeName != "" {
 		line += " (" + s.CodeName + ")"
@@ -122,7 +124,7 @@ func appendIDs[T int | int64](b []byte, ids []T) []byte {
 	return append(b, '\n')
 }
 
-func (w *textFormat) stop(b []byte, s *target.StopReport) []byte {
+func (w *textFormat) stop(b []byte, s *report.Stop) []byte {
 	text, complete := "the stack ends here", s.Reason == "outermost"
 	if !complete {
 		text = "stopped: " + s.Reason
@@ -143,7 +145,7 @@ var marks = map[string]string{"full": " ", "checked": "~", "guess": "?"}
 
 // frame appends the line of a frame. A core may have a hundred thousand, so it
 // goes without package fmt.
-func (w *textFormat) frame(b []byte, f *target.FrameReport) []byte {
+func (w *textFormat) frame(b []byte, f *report.Frame) []byte {
 	b = append(b, "  #"...)
 	start := len(b)
 	b = append(pad(strconv.AppendInt(b, int64(f.Index), 10), start, 3), ' ')
@@ -185,7 +187,7 @@ func (w *textFormat) frame(b []byte, f *target.FrameReport) []byte {
 }
 
 // variables appends the frame's variables, the arguments first.
-func (w *textFormat) variables(b []byte, f *target.FrameReport) []byte {
+func (w *textFormat) variables(b []byte, f *report.Frame) []byte {
 	for i := range f.Variables {
 		v := &f.Variables[i]
 		b = fmt.Appendf(b, "         %s %s = %s\n", w.paint.dim("("+plain(v.Type)+")"), plain(v.Name), plain(v.Text()))
@@ -194,7 +196,7 @@ func (w *textFormat) variables(b []byte, f *target.FrameReport) []byte {
 }
 
 // workings appends how the caller was found, where that is known.
-func (w *textFormat) workings(b []byte, f *target.FrameReport) []byte {
+func (w *textFormat) workings(b []byte, f *report.Frame) []byte {
 	if f.Inlined {
 		return b
 	}

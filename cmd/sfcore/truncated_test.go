@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/sfcore/sfcore/report"
 
-	"github.com/sfcore/sfcore/target"
+	"github.com/klauspost/compress/zstd"
 )
 
 // cutCore returns a file with a core of the corpus but for its last bytes.
@@ -42,7 +42,7 @@ func TestTruncatedCore(t *testing.T) {
 	const name = "amd64-v3-threads"
 	args := caseArgs(t, name)
 	args = args[:len(args)-1]
-	stacks := func(file string) (r target.Report, code int) {
+	stacks := func(file string) (r report.Document, code int) {
 		stdout, stderr, code := sfcore(append(append([]string{"bt", "--format", "json"}, args...), file)...)
 		if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 			t.Fatalf("%v: %s", err, stderr)
@@ -69,7 +69,7 @@ func TestTruncatedCore(t *testing.T) {
 	}
 	for i := range r.Threads {
 		got, want := &r.Threads[i], &undamaged.Threads[i]
-		same := slices.EqualFunc(got.Frames, want.Frames, func(a, b target.FrameReport) bool {
+		same := slices.EqualFunc(got.Frames, want.Frames, func(a, b report.Frame) bool {
 			return a.PC == b.PC && a.Trust == b.Trust && a.Function == b.Function
 		})
 		if affected := slices.Contains(lost.Threads, got.TID); affected == (same && got.Stop.Reason == "outermost") {

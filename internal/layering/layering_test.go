@@ -57,11 +57,13 @@ var imports = map[string]string{
 	"sframe/compare": "arch sframe cfi",
 	"sframe/synth":   "arch sframe cfi internal/elfx",
 
-	"target": "arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
+	"report": "",
 
-	"dap":          "target arch memreader internal/disasm core unwind internal/symbol internal/dwarf/value",
+	"target": "report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
+
+	"dap":          "report target arch memreader internal/disasm core unwind internal/symbol internal/dwarf/value",
 	"dap/daptest":  "",
-	"plugin":       "target arch memreader sframe core internal/symbol plugin/proto",
+	"plugin":       "report target arch memreader sframe core internal/symbol plugin/proto",
 	"plugin/proto": "",
 
 	"plugin/delvehost": "arch memreader core plugin",
@@ -69,13 +71,13 @@ var imports = map[string]string{
 	"internal/delve/wire":    "arch memreader",
 	"internal/delve/backend": "internal/delve/wire",
 
-	"cmd/sfcore": "internal/delve/wire arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/symbol internal/resolve target internal/debuginfod internal/delve/rpc dap plugin sframe/compare sframe/synth",
+	"cmd/sfcore": "report internal/delve/wire arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/symbol internal/resolve target internal/debuginfod internal/delve/rpc dap plugin sframe/compare sframe/synth",
 
-	"cmd/sfcore-plugin": "unwind/gostack core target plugin",
+	"cmd/sfcore-plugin": "report unwind/gostack core target plugin",
 	"cmd/sfcore-delve":  "internal/delve/backend",
 
 	"bench":        "",
-	"test/torture": "memreader internal/elfx unwind core target",
+	"test/torture": "report memreader internal/elfx unwind core target",
 
 	"internal/testkit": "arch memreader internal/elfx",
 }

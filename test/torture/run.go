@@ -14,6 +14,8 @@ import (
 	"runtime/metrics"
 	"time"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/target"
 )
@@ -227,12 +229,12 @@ func (w *worker) check(s *subject, coreFile string, opts target.Options, object 
 
 // roundTrip checks that a report says the same after it went through JSON,
 // where bytes that are no UTF-8 become U+FFFD.
-func roundTrip(r *target.Report) error {
+func roundTrip(r *report.Document) error {
 	doc, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	var back target.Report
+	var back report.Document
 	if err := json.Unmarshal(doc, &back); err != nil {
 		return err
 	}

@@ -20,13 +20,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sfcore/sfcore/report"
+
 	"github.com/go-delve/delve/pkg/proc"
 	dcore "github.com/go-delve/delve/pkg/proc/core"
 	"github.com/go-delve/delve/pkg/proc/native"
 
 	"github.com/sfcore/sfcore/plugin"
 	"github.com/sfcore/sfcore/plugin/delvehost"
-	"github.com/sfcore/sfcore/target"
 )
 
 // entryFromGo is where the C part of the stack ends.
@@ -154,7 +155,7 @@ func comparableFrame(function string, pc uint64) frame {
 }
 
 // ours returns the C part of the thread that is in C, and the Go part.
-func ours(t *testing.T, r *target.Report) (c, goPart []frame) {
+func ours(t *testing.T, r *report.Document) (c, goPart []frame) {
 	t.Helper()
 	for i := range r.Threads {
 		var stack []frame
@@ -200,7 +201,7 @@ func delveGo(t *testing.T, tgt *proc.Target) []uint64 {
 }
 
 // check compares a stack: its C part with gdb's, its Go part with delve's.
-func check(t *testing.T, r *target.Report, wantC []frame, wantGo []uint64) {
+func check(t *testing.T, r *report.Document, wantC []frame, wantGo []uint64) {
 	t.Helper()
 	c, goPart := ours(t, r)
 	if !slices.EqualFunc(c, wantC, func(a, b frame) bool { return a.function == b.function && (a.pc == b.pc || b.pc == 0) }) {
@@ -224,7 +225,7 @@ func TestMixed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	report := func(t *testing.T, group *proc.TargetGroup, p plugin.Process) *target.Report {
+	stacks := func(t *testing.T, group *proc.TargetGroup, p plugin.Process) *report.Document {
 		t.Helper()
 		s, err := delvehost.Open(t.Context(), client, group, p)
 		if err != nil {
@@ -253,7 +254,7 @@ func TestMixed(t *testing.T) {
 		if _, err := delvehost.Open(t.Context(), client, group, plugin.Process{}); err == nil {
 			t.Error("a core without a name was opened")
 		}
-		check(t, report(t, group, plugin.Process{Core: file}), gdbStack(t, dir, "./mixed", "core"), delveGo(t, group.Selected))
+		check(t, stacks(t, group, plugin.Process{Core: file}), gdbStack(t, dir, "./mixed", "core"), delveGo(t, group.Selected))
 	})
 	t.Run("launch", func(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "out")
@@ -282,7 +283,7 @@ func TestMixed(t *testing.T) {
 		if err := <-stopped; err != nil {
 			t.Fatal(err)
 		}
-		check(t, report(t, group, plugin.Process{}), wantC, delveGo(t, group.Selected))
+		check(t, stacks(t, group, plugin.Process{}), wantC, delveGo(t, group.Selected))
 	})
 	var wantGo []uint64
 	t.Run("attach", func(t *testing.T) {
@@ -292,7 +293,7 @@ func TestMixed(t *testing.T) {
 		}
 		defer func() { _ = group.Detach(false) }()
 		wantGo = delveGo(t, group.Selected)
-		check(t, report(t, group, plugin.Process{}), wantC, wantGo)
+		check(t, stacks(t, group, plugin.Process{}), wantC, wantGo)
 	})
 	t.Run("headless", func(t *testing.T) {
 		socket := "unix:" + filepath.Join(dir, "dlv.sock")
@@ -319,7 +320,7 @@ func TestMixed(t *testing.T) {
 			if code := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &code) || code.ExitCode() != 1) {
 				t.Fatalf("%v: %s", err, text)
 			}
-			var r target.Report
+			var r report.Document
 			if err := json.Unmarshal(text, &r); err != nil {
 				t.Fatal(err)
 			}

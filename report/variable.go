@@ -1,6 +1,28 @@
-package target
+package report
 
 import "strconv"
+
+// Variable is an argument or a local variable of a frame, or a part of one.
+type Variable struct {
+	// Name is "" for parts that have none, such as anonymous structures.
+	Name     string `json:"name,omitempty"`
+	Argument bool   `json:"argument,omitempty"`
+	// Base is set for the part of an object that is of a base class.
+	Base bool   `json:"base,omitempty"`
+	Type string `json:"type,omitempty"`
+	// Value is the text of a number, pointer, enumerator or string.
+	Value string `json:"value,omitempty"`
+	// Missing is why there is no value: "optimised out", "not recovered", or what
+	// else is unknown.
+	Missing string  `json:"missing,omitempty"`
+	Address OptAddr `json:"address,omitzero"`
+	// Members are the members of a structure, the elements of an array, or what a
+	// reference refers to; More is how many were left out.
+	Members []Variable `json:"members,omitempty"`
+	More    uint64     `json:"more,omitempty"`
+	// Elements is set if the members are the elements of an array.
+	Elements bool `json:"elements,omitempty"`
+}
 
 const (
 	// maxVarText bounds the text of a variable, in bytes.
@@ -11,11 +33,11 @@ const (
 )
 
 // Text writes the value on one line: "{x = 1, p = 0x0, <optimised out>}".
-func (r *VariableReport) Text() string {
+func (r *Variable) Text() string {
 	return string(r.appendText(nil))
 }
 
-func (r *VariableReport) appendText(b []byte) []byte {
+func (r *Variable) appendText(b []byte) []byte {
 	switch {
 	case len(b) > maxVarText:
 		return append(b, "..."...)

@@ -1,0 +1,72 @@
+// Package report holds what sfcore says of a process as documents: plain data
+// that front ends render, and that is also the JSON of the command line and the
+// reply of the plugin. docs/report.md describes every field.
+package report
+
+// Schema names the version of the report. docs/report.md describes it.
+const Schema = "sfcore.report/1"
+
+// Document is everything that sfcore has to say about a process. It is the JSON
+// document of the command line and the reply of the plugin, of which
+// docs/report.md describes every field. Fields that are unknown are left out.
+type Document struct {
+	Schema   string   `json:"schema"`
+	Source   Source   `json:"source"`
+	Process  Process  `json:"process"`
+	Threads  []Thread `json:"threads"`
+	Modules  []Module `json:"modules"`
+	Problems []string `json:"problems"`
+}
+
+// Source says where the process was read from.
+type Source struct {
+	Kind string `json:"kind"` // "core", "live", or "host" if a debugger holds the process
+	Path string `json:"path,omitempty"`
+	PID  int    `json:"pid,omitempty"`
+	// Missing is how many bytes of a core file that is cut off are missing.
+	Missing uint64 `json:"missing,omitempty"`
+	// Truncated says what was in them.
+	Truncated *Truncation `json:"truncated,omitempty"`
+
+	// Of a live process: its id in its own pid namespace where that is another,
+	// when it began to stop, for how many nanoseconds it stood still, how many
+	// bytes of stacks were copied, and how many threads ended meanwhile.
+	NSPID      int     `json:"nsPid,omitempty"`
+	Time       string  `json:"time,omitempty"`
+	StoppedFor int64   `json:"stoppedFor,omitempty"`
+	Phases     []Phase `json:"phases,omitempty"`
+	Copied     uint64  `json:"copied,omitempty"`
+	Ended      int     `json:"ended,omitempty"`
+}
+
+// Phase is a part of the visit to a live process.
+type Phase struct {
+	Name string `json:"name"`
+	Took int64  `json:"took"` // nanoseconds
+	// Stopped is set if the process stood still.
+	Stopped bool `json:"stopped,omitempty"`
+}
+
+// Process describes the process as a whole.
+type Process struct {
+	PID        int     `json:"pid,omitempty"`
+	Arch       string  `json:"arch"`
+	ByteOrder  string  `json:"byteOrder"` // "little" or "big"
+	Command    string  `json:"command,omitempty"`
+	Executable string  `json:"executable,omitempty"`
+	Signal     *Signal `json:"signal,omitempty"`
+}
+
+// Signal is what stopped the process.
+type Signal struct {
+	Number    int     `json:"number"`
+	Name      string  `json:"name"`
+	Code      int     `json:"code"`
+	CodeName  string  `json:"codeName,omitempty"`
+	Address   OptAddr `json:"address,omitzero"`
+	SenderPID int     `json:"senderPid,omitempty"`
+	SenderUID *int    `json:"senderUid,omitempty"`
+	Thread    int     `json:"thread,omitempty"`
+	// Meaning says in a sentence what happened.
+	Meaning string `json:"meaning,omitempty"`
+}

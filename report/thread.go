@@ -1,0 +1,51 @@
+package report
+
+// Thread is a thread and its stack.
+type Thread struct {
+	TID     int     `json:"tid"`
+	NSTID   int     `json:"nsTid,omitempty"` // in the process's pid namespace, where that is another
+	Name    string  `json:"name,omitempty"`
+	State   string  `json:"state,omitempty"` // of a live process
+	Crashed bool    `json:"crashed,omitempty"`
+	Frames  []Frame `json:"frames"`
+	Stop    Stop    `json:"stop"`
+}
+
+// Frame is a frame. Inlined ones precede the physical frame they belong
+// to and repeat its addresses.
+type Frame struct {
+	Index  int     `json:"index"` // from 0; inlined frames count
+	PC     Addr    `json:"pc"`
+	SP     OptAddr `json:"sp,omitzero"`
+	CFA    OptAddr `json:"cfa,omitzero"`
+	Method string  `json:"method"`
+	Trust  string  `json:"trust"`
+	// Exact is set where PC is the instruction being executed, unset where it
+	// is a return address or behind an instruction that trapped.
+	Exact          bool    `json:"exact,omitempty"`
+	Module         string  `json:"module,omitempty"`      // build-id, or path where there is none
+	ModuleOffset   OptAddr `json:"moduleOffset,omitzero"` // PC as a link-time address
+	Function       string  `json:"function,omitempty"`    // demangled
+	LinkageName    string  `json:"linkageName,omitempty"`
+	FunctionOffset OptAddr `json:"functionOffset,omitzero"`
+	File           string  `json:"file,omitempty"`
+	Line           int     `json:"line,omitempty"`   // from 1
+	Column         int     `json:"column,omitempty"` // from 1, in bytes
+	Inlined        bool    `json:"inlined,omitempty"`
+	SignalFrame    bool    `json:"signalFrame,omitempty"`
+	// Rule is how the caller was found: the CFA, RA and FP rules.
+	Rule string `json:"rule,omitempty"`
+	// Skipped says why better methods did not find the caller.
+	Skipped string `json:"skipped,omitempty"`
+	// Variables are the arguments and then the local variables, if asked for.
+	Variables []Variable `json:"variables,omitempty"`
+
+	// ModuleName is the last element of the module's path, for display.
+	ModuleName string `json:"-"`
+}
+
+// Stop is why a stack ends.
+type Stop struct {
+	Reason string `json:"reason"`
+	Detail string `json:"detail,omitempty"`
+}
