@@ -81,7 +81,7 @@ qemu: ## run all tests as s390x and arm64 programs (needs qemu-user)
 	CGO_ENABLED=0 GOARCH=arm64 go test -exec qemu-aarch64 ./...
 
 cores: ## walk every recorded core and compare with the stacks expected of it
-	go test -count=1 -run=Corpus ./core ./target
+	go test -count=1 -run=Corpus ./core ./process
 
 e2e: ## compare with gdb and eu-stack on this machine (needs both)
 	go test -count=1 -tags e2e ./test/e2e/...

@@ -25,7 +25,7 @@ func (s *snapshot) lineAt(words *memreader.Words, addr uint64) line {
 		unit := s.unit()
 		return line{addr: addr, size: unit - addr%unit, why: err}
 	}
-	size, valid := disasm.Measure(s.target.Image().Arch, code)
+	size, valid := disasm.Measure(s.process.Image().Arch, code)
 	return line{addr: addr, size: uint64(size), valid: valid}
 }
 
@@ -47,7 +47,7 @@ func (s *snapshot) write(words *memreader.Words, l *line) ([]byte, string) {
 	}
 	code, _ := s.codeAt(words, l.addr)
 	code = code[:min(uint64(len(code)), l.size)]
-	return code, oneLine(disasm.Decode(s.target.Image().Arch, code, l.addr, s.symbol).Text)
+	return code, oneLine(disasm.Decode(s.process.Image().Arch, code, l.addr, s.symbol).Text)
 }
 
 func unreadableText(err error) string {

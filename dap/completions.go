@@ -54,7 +54,7 @@ func (s *session) completions(_ context.Context, args *godap.CompletionsArgument
 
 // registerNames returns the names that expressions may use.
 func (s *snapshot) registerNames() []string {
-	a := s.target.Image().Arch
+	a := s.process.Image().Arch
 	names := []string{"pc", "sp", "fp"}
 	if a.LR != arch.NoReg {
 		names = append(names, "lr")

@@ -14,18 +14,18 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/dap/daptest"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 const cores = "../testdata/cores/"
 
 // openCore opens core files as cmd/sfcore does.
-func openCore(ctx context.Context, p Process, progress func(done, total int64)) (*target.Target, error) {
+func openCore(ctx context.Context, p Spec, progress func(done, total int64)) (*process.Process, error) {
 	img, err := core.Open(ctx, p.Core, core.Options{Progress: progress}) //nolint:forbidigo // an opener is needed to test with
 	if err != nil {
 		return nil, err
 	}
-	return target.New(img, p.Options), nil
+	return process.New(img, p.Options), nil
 }
 
 // tester is a client in a test.

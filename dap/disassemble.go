@@ -84,13 +84,13 @@ func (s *session) instruction(words *memreader.Words, l *line, symbols bool) ins
 			in.Symbol = fmt.Sprintf("%s+%d", in.Symbol, l.addr-start)
 		}
 	}
-	if locs := s.snap.target.Locate(l.addr, nil); len(locs) > 0 && locs[0].Line > 0 {
-		if path := s.local(locs[0].File); path != "" {
-			in.Location, in.Line = fileSource(path), locs[0].Line
+	if at := s.snap.process.Locate(l.addr).Functions; len(at) > 0 && at[0].Line > 0 {
+		if path := s.local(at[0].File); path != "" {
+			in.Location, in.Line = fileSource(path), at[0].Line
 		}
 	}
 	return in
 }
 
 // unit is the size of the smallest instruction of the process, in bytes.
-func (s *snapshot) unit() uint64 { return uint64(disasm.Unit(s.target.Image().Arch)) }
+func (s *snapshot) unit() uint64 { return uint64(disasm.Unit(s.process.Image().Arch)) }

@@ -67,7 +67,7 @@ func (p *place) scope() scope {
 	words := p.snap.words()
 	return scope{
 		register: p.register,
-		symbol:   p.snap.target.Address,
+		symbol:   p.snap.process.Address,
 		load:     words.Uint64,
 	}
 }
@@ -75,7 +75,7 @@ func (p *place) scope() scope {
 // register returns the value of a register in the frame. Besides those of the
 // architecture there are pc, sp, fp and, where it exists, lr.
 func (p *place) register(name string) (v uint64, ok bool, err error) {
-	a := p.snap.target.Image().Arch
+	a := p.snap.process.Image().Arch
 	for reg, regName := range a.Regs {
 		if regName == "" {
 			continue
@@ -116,7 +116,7 @@ func (p *place) register(name string) (v uint64, ok bool, err error) {
 // wideRegister shows a register that is no number of 64 bits, such as $xmm0.
 func (p *place) wideRegister(expression string) (*godap.EvaluateResponseBody, bool) {
 	name := strings.ToLower(strings.TrimPrefix(expression, "$"))
-	raw := rawRegsOf[p.snap.target.Image().Arch.Machine].vector
+	raw := rawRegsOf[p.snap.process.Image().Arch.Machine].vector
 	for i := range raw {
 		if raw[i].name != name {
 			continue

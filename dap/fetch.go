@@ -18,7 +18,7 @@ type remoteFile struct{ buildID, file string }
 // remoteSource returns a source to be fetched when it is looked at, or nil if
 // files are not fetched or the frame's cannot be asked for.
 func (s *session) remoteSource(r *report.Frame) *godap.Source {
-	if !s.process.Debuginfod || !path.IsAbs(r.File) || r.Module == "" || strings.Contains(r.Module, "/") {
+	if !s.spec.Debuginfod || !path.IsAbs(r.File) || r.Module == "" || strings.Contains(r.Module, "/") {
 		return nil
 	}
 	snap, f := s.snap, remoteFile{r.Module, r.File}
@@ -45,7 +45,7 @@ func (s *session) fetchSource(ctx context.Context, f remoteFile) (string, error)
 		err  error
 	}
 	done := make(chan result, 1)
-	t := s.snap.target
+	t := s.snap.process
 	go func() {
 		name, err := t.FetchSource(f.buildID, f.file)
 		if err != nil {

@@ -9,8 +9,7 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/sfcore/sfcore/internal/debuginfod"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // TestFetchSource checks that a source file that is not on this machine is
@@ -29,9 +28,9 @@ func TestFetchSource(t *testing.T) {
 	t.Setenv("DEBUGINFOD_URLS", server.URL)
 	t.Setenv("DEBUGINFOD_CACHE_PATH", t.TempDir())
 
-	c := connect(t, &Server{Open: func(ctx context.Context, p Process, progress func(done, total int64)) (*target.Target, error) {
+	c := connect(t, &Server{Open: func(ctx context.Context, p Spec, progress func(done, total int64)) (*process.Process, error) {
 		var err error
-		if p.Options.Debuginfod, err = debuginfod.FromEnvironment(p.Use); err != nil {
+		if p.Options.Debuginfod, err = process.NewDebuginfod(p.Use, nil); err != nil {
 			return nil, err
 		}
 		return openCore(ctx, p, progress)

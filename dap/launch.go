@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // config is a launch configuration: sfcore's own spelling, and those of cppdbg
@@ -53,9 +53,9 @@ func parseConfig(raw json.RawMessage) (*config, error) {
 	return c, nil
 }
 
-// process returns what the configuration says is to be opened.
-func (c *config) process() (Process, error) {
-	var p Process
+// spec returns what the configuration says is to be opened.
+func (c *config) spec() (Spec, error) {
+	var p Spec
 	switch c.Mode {
 	case "", "core", "local", "attach", "remote":
 	default:
@@ -97,7 +97,7 @@ func (c *config) process() (Process, error) {
 	case c.MaxFrames < 0:
 		return p, newError(idLaunch, "\"maxFrames\" must not be negative")
 	}
-	p.Options = target.Options{Exe: c.resolve(c.Program), Sysroot: c.resolve(c.Sysroot), MaxFrames: c.MaxFrames}
+	p.Options = process.Options{Exe: c.resolve(c.Program), Sysroot: c.resolve(c.Sysroot), MaxFrames: c.MaxFrames}
 	p.Debuginfod = bool(c.Debuginfod)
 	paths := c.Paths
 	for path := range strings.SplitSeq(c.SOLibPath, ";") {

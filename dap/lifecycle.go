@@ -47,7 +47,7 @@ func (s *session) open(ctx context.Context, raw json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := c.process()
+	p, err := c.spec()
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (s *session) open(ctx context.Context, raw json.RawMessage) (any, error) {
 }
 
 // take opens the process, which replaces the snapshot there was.
-func (s *session) take(ctx context.Context, p Process) error {
+func (s *session) take(ctx context.Context, p Spec) error {
 	name := p.Core
 	switch {
 	case p.PID != 0:
@@ -95,7 +95,7 @@ func (s *session) take(ctx context.Context, p Process) error {
 		s.started = live.Started
 	}
 	s.drop()
-	s.process, s.snap = p, newSnapshot(use, stop, t, s.base)
+	s.spec, s.snap = p, newSnapshot(use, stop, t, s.base)
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (s *session) drop() {
 	s.snap.stop()
 	s.background.Wait()
 	s.base = s.snap.refs.end()
-	s.snap.target.Close()
+	s.snap.process.Close()
 	s.snap = nil
 }
 
@@ -125,22 +125,22 @@ func (s *session) announce() {
 	snap := s.snap
 	body := &godap.StoppedEventBody{Reason: "pause", AllThreadsStopped: true, ThreadId: snap.selected()}
 	switch {
-	case s.process.PID != 0:
+	case s.spec.PID != 0:
 		body.Description = "Snapshot"
-		body.Text = fmt.Sprintf("a snapshot of process %d, which goes on running", s.process.PID)
-		if live := snap.target.Image().Live; live != nil {
+		body.Text = fmt.Sprintf("a snapshot of process %d, which goes on running", s.spec.PID)
+		if live := snap.process.Image().Live; live != nil {
 			body.Text += fmt.Sprintf("; it stood still for %v", live.StoppedFor.Round(time.Microsecond))
 		}
-	case s.process.Dlv != "":
+	case s.spec.Dlv != "":
 		body.Description, body.Text = "Stopped by dlv", "dlv has stopped the process, and lets it go on"
-	case snap.target.Image().Signal != nil:
-		info := snap.exception(snap.target.Image().Signal)
+	case snap.process.Image().Signal != nil:
+		info := snap.exception(snap.process.Image().Signal)
 		body.Reason, body.Description, body.Text = "exception", info.Details.FullTypeName, info.Details.Message
 	default:
 		body.Description, body.Text = "Core file", "the core file names no signal"
 	}
 	s.event("stopped", body)
-	for _, problem := range snap.target.ReportProblems() {
+	for _, problem := range snap.process.Problems() {
 		s.output("important", "%s", problem)
 	}
 	s.background.Go(func() { s.sendModules(snap, "new") })
@@ -162,9 +162,9 @@ func (s *session) resume(context.Context, *none) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case s.process.Dlv != "":
+	case s.spec.Dlv != "":
 		return nil, newError(idExecution, "dlv holds the process: let it go on there; pause then looks at where it has stopped next")
-	case s.process.PID == 0:
+	case s.spec.PID == 0:
 		return nil, newError(idExecution, "a core file is what is left of a process that has ended: it cannot be continued")
 	}
 	s.threads = snap.threadList()
@@ -176,10 +176,10 @@ func (s *session) pause(ctx context.Context, _ *none) (any, error) {
 	switch {
 	case s.config == nil:
 		return nil, newError(idState, "no process is open; send launch or attach first")
-	case s.process.Core != "":
+	case s.spec.Core != "":
 		return nil, newError(idExecution, "a core file does not run, so it cannot be paused")
 	}
-	if err := s.take(ctx, s.process); err != nil {
+	if err := s.take(ctx, s.spec); err != nil {
 		return nil, err
 	}
 	s.then(s.announce)

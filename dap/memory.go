@@ -27,7 +27,7 @@ func (s *session) readMemory(ctx context.Context, args *godap.ReadMemoryArgument
 		return nil, newError(idArguments, "count: %d bytes cannot be read at once; the most are %d", args.Count, maxRead)
 	}
 	body := &godap.ReadMemoryResponseBody{Address: address(addr)}
-	data := readAvailable(snap.target.Memory(), addr, args.Count)
+	data := readAvailable(snap.process.Memory(), addr, args.Count)
 	body.Data = base64.StdEncoding.EncodeToString(data)
 	body.UnreadableBytes = args.Count - len(data)
 	if len(data) == 0 && args.Count > 0 {
@@ -55,7 +55,7 @@ const pageSize = 4096
 func (s *snapshot) unreadable(ctx context.Context, addr uint64, count int) int {
 	var b [1]byte
 	for n := 1; n < count && ctx.Err() == nil; {
-		if k, _ := s.target.Memory().ReadMem(b[:], addr+uint64(n)); k == 1 {
+		if k, _ := s.process.Memory().ReadMem(b[:], addr+uint64(n)); k == 1 {
 			return n
 		}
 		n += pageSize - int((addr+uint64(n))%pageSize)

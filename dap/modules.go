@@ -9,9 +9,6 @@ import (
 	"github.com/sfcore/sfcore/report"
 
 	godap "github.com/google/go-dap"
-
-	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/target"
 )
 
 // module adds the columns that are sfcore's own.
@@ -29,23 +26,30 @@ func (s *session) moduleList(ctx context.Context, args *godap.ModulesArguments) 
 	if args.StartModule < 0 || args.ModuleCount < 0 {
 		return nil, newError(idArguments, "startModule and moduleCount must not be negative")
 	}
-	all := snap.target.Modules()
-	some := all[min(args.StartModule, len(all)):]
+	total := snap.process.ModuleCount()
+	start, end := min(args.StartModule, total), total
 	if args.ModuleCount > 0 {
-		some = some[:min(args.ModuleCount, len(some))]
+		end = min(start+args.ModuleCount, total)
 	}
 	body := struct {
 		Modules      []module `json:"modules"`
 		TotalModules int      `json:"totalModules"`
-	}{[]module{}, len(all)}
+	}{[]module{}, total}
 	progress := s.startProgress("Reading modules")
 	defer progress.end()
-	for i, m := range some {
+	i := 0
+	for m := range snap.process.Modules() {
 		if ctx.Err() != nil {
 			return nil, errCancelled
 		}
-		progress.update(int64(i), int64(len(some)))
-		body.Modules = append(body.Modules, describeModule(snap.target.ReportModule(m)))
+		if i >= end {
+			break
+		}
+		if i >= start {
+			progress.update(int64(i-start), int64(end-start))
+			body.Modules = append(body.Modules, describeModule(m))
+		}
+		i++
 	}
 	return &body, nil
 }
@@ -53,19 +57,15 @@ func (s *session) moduleList(ctx context.Context, args *godap.ModulesArguments) 
 // sendModules tells the client of all modules, which are new or changed, while
 // it asks for stacks.
 func (s *session) sendModules(snap *snapshot, reason string) {
-	for _, m := range snap.target.Modules() {
+	for m := range snap.process.Modules() {
 		if snap.ctx.Err() != nil {
 			return
-		}
-		var report report.Module
-		if memreader.Guard(func() { report = snap.target.ReportModule(m) }) != nil {
-			continue // the file shrank; who asks for the module is told
 		}
 		s.event("module", &struct {
 			Reason string `json:"reason"`
 			Module module `json:"module"`
-		}{reason, describeModule(report)})
-		for _, problem := range report.Problems {
+		}{reason, describeModule(m)})
+		for _, problem := range m.Problems {
 			s.output("important", "%s", oneLine(problem))
 		}
 	}
@@ -84,15 +84,15 @@ func describeModule(r report.Module) module {
 	m.AddressRange = fmt.Sprintf("%#x-%#x", uint64(r.Base), uint64(r.End))
 	m.SymbolFilePath = r.Debug
 	m.SymbolStatus = symbolStatus(&r)
-	m.Unwind, m.Match = unwindSource(&r), r.Match
+	m.Unwind, m.Match = unwindSource(&r), string(r.Match)
 	return m
 }
 
 func symbolStatus(r *report.Module) string {
 	switch {
-	case r.Match == string(target.MatchMissing):
+	case r.Match == report.MatchMissing:
 		return "file not found"
-	case r.Match == string(target.MatchMismatch):
+	case r.Match == report.MatchMismatch:
 		return "file not found; one of this name is of another build"
 	case r.Symbols == "none":
 		return "no symbols"

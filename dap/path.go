@@ -18,10 +18,10 @@ func (s *session) addPath(ctx context.Context, _ *place, dir string) (string, er
 	} else if !st.IsDir() {
 		return "", newError(idExpression, "path: %s is not a directory", dir)
 	}
-	p := s.process
+	p := s.spec
 	p.Options.Paths = append(slices.Clone(p.Options.Paths), dir)
 	if p.PID != 0 {
-		s.process = p
+		s.spec = p
 		return fmt.Sprintf("%s is used from the next snapshot on; pause takes one", dir), nil
 	}
 	if err := s.take(ctx, p); err != nil {

@@ -25,7 +25,7 @@ var groupNames = [...]string{"general", "floating point", "flags", "vector"}
 
 func (s *snapshot) groupVariables(st *stack, r ref) []godap.Variable {
 	var vars []godap.Variable
-	raw := rawRegsOf[s.target.Image().Arch.Machine]
+	raw := rawRegsOf[s.process.Image().Arch.Machine]
 	for g, size := range []int{len(s.registersIn(groupGeneral)), len(s.registersIn(groupFloat)), len(raw.flags), len(raw.vector)} {
 		if size == 0 {
 			continue
@@ -49,7 +49,7 @@ var amd64Order = []arch.Reg{16, 0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
 // registersIn returns the registers with a rule that are in a group, the PC
 // first.
 func (s *snapshot) registersIn(group int) []arch.Reg {
-	a := s.target.Image().Arch
+	a := s.process.Image().Arch
 	if a.Machine == arch.EMX86_64 && group == groupGeneral {
 		return amd64Order
 	}
@@ -67,7 +67,7 @@ func (s *snapshot) registersIn(group int) []arch.Reg {
 }
 
 func (s *snapshot) registerVariables(st *stack, r ref, format *godap.ValueFormat) []godap.Variable {
-	a := s.target.Image().Arch
+	a := s.process.Image().Arch
 	var vars []godap.Variable
 	if r.item < groupFlags {
 		f := st.frame(r.frame)
@@ -99,7 +99,7 @@ func (s *snapshot) registerVariables(st *stack, r ref, format *godap.ValueFormat
 
 // rawVariable fills in the value of a register from a note.
 func (s *snapshot) rawVariable(v *godap.Variable, th *core.Thread, r *rawReg, format *godap.ValueFormat) {
-	b, ok := r.bytes(th, s.target.Image().Arch.BigEndian)
+	b, ok := r.bytes(th, s.process.Image().Arch.BigEndian)
 	switch {
 	case !ok:
 		v.Value = "not in the core file"
@@ -131,8 +131,8 @@ func widen(b []byte, th *core.Thread, r *rawReg) []byte {
 
 // vectorElements shows a vector register as numbers of each type.
 func (s *snapshot) vectorElements(st *stack, r ref, _ *godap.ValueFormat) []godap.Variable {
-	raw := &rawRegsOf[s.target.Image().Arch.Machine].vector[r.item]
-	b, ok := raw.bytes(st.walked.Thread, s.target.Image().Arch.BigEndian)
+	raw := &rawRegsOf[s.process.Image().Arch.Machine].vector[r.item]
+	b, ok := raw.bytes(st.walked.Thread, s.process.Image().Arch.BigEndian)
 	if !ok {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // command is a command of the debug console.
@@ -105,9 +105,9 @@ func (s *session) backtrace(ctx context.Context, at *place, args string) (string
 	progress := s.startProgress("Walking all stacks")
 	defer progress.end()
 	done := int64(0)
-	stacks := target.Parallel(ctx, s.snap.target, s.snap.threads, func(w *target.Walker, th *core.Thread) string {
+	stacks := process.Parallel(ctx, s.snap.process, s.snap.threads, func(w *process.Walker, th *core.Thread) string {
 		var b strings.Builder
-		s.snap.writeStack(&b, w.Report(w.Walk(th), false))
+		s.snap.writeStack(&b, w.Describe(w.Walk(th), false))
 		return b.String()
 	})
 	for text := range stacks {
@@ -157,7 +157,7 @@ var infoTopics = []string{"signal", "threads", "modules", "mappings", "registers
 func (s *session) info(ctx context.Context, at *place, args string) (string, error) {
 	topic, rest, _ := strings.Cut(args, " ")
 	var b strings.Builder
-	t := s.snap.target
+	t := s.snap.process
 	switch topic {
 	case "signal":
 		signal := t.Image().Signal
@@ -170,11 +170,10 @@ func (s *session) info(ctx context.Context, at *place, args string) (string, err
 			fmt.Fprintln(&b, oneLine(th.Name))
 		}
 	case "modules":
-		for _, m := range t.Modules() {
+		for r := range t.Modules() {
 			if ctx.Err() != nil {
 				return "", errCancelled
 			}
-			r := t.ReportModule(m)
 			fmt.Fprintf(&b, "%#x-%#x  %s  %s, %s, unwind: %s, build-id %s\n", uint64(r.Base), uint64(r.End),
 				oneLine(r.Path), r.Match, symbolStatus(&r), unwindSource(&r), r.BuildID)
 		}
@@ -196,7 +195,7 @@ func (s *session) info(ctx context.Context, at *place, args string) (string, err
 			}
 		}
 	case "problems":
-		b.WriteString(strings.Join(t.ReportProblems(), "\n"))
+		b.WriteString(strings.Join(t.Problems(), "\n"))
 	case "symbol":
 		addr, err := evaluateExpression(rest, at.scope())
 		if err != nil {
@@ -214,8 +213,8 @@ func (s *session) info(ctx context.Context, at *place, args string) (string, err
 }
 
 func (s *snapshot) moduleName(addr uint64) string {
-	if m := s.target.ModuleAt(addr); m != nil {
-		return oneLine(m.Name())
+	if at := s.process.Locate(addr); at.Module != "" {
+		return oneLine(at.ModuleName)
 	}
 	return "no module"
 }
@@ -235,7 +234,7 @@ func (s *session) sframe(_ context.Context, at *place, args string) (string, err
 		if err != nil {
 			return "", err
 		}
-		pc, unit = addr, s.snap.target.UnwindModule(addr)
+		pc, unit = addr, s.snap.process.Locate(addr).Tables
 	}
 	switch {
 	case unit == nil:
@@ -264,7 +263,7 @@ func (s *session) sframe(_ context.Context, at *place, args string) (string, err
 			fmt.Fprintf(&b, "  +%-6d %v\n", fre.Start, err)
 			continue
 		}
-		fmt.Fprintf(&b, "  +%-6d %s\n", fre.Start, row.Format(s.snap.target.Image().Arch))
+		fmt.Fprintf(&b, "  +%-6d %s\n", fre.Start, row.Format(s.snap.process.Image().Arch))
 	}
 	return b.String(), nil
 }

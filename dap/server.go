@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
-// Process says which process to open.
-type Process struct {
+// Spec says which process to open.
+type Spec struct {
 	// Core is the name of a core file; "" for a live process.
 	Core string
 	// Dlv is the address of a dlv --headless, HOST:PORT or unix:PATH, which has
@@ -21,7 +21,7 @@ type Process struct {
 	// PID is the id of a live process.
 	PID int
 	// Options say where its files are.
-	Options target.Options
+	Options process.Options
 	// Debuginfod asks to fetch files that are missing from servers.
 	Debuginfod bool
 	// Use ends when the process is no longer looked at, and with it what may
@@ -33,7 +33,7 @@ type Process struct {
 // on. Progress may be called with how many bytes are done, of total or of an
 // unknown number (0). Errors are sentences to be shown to the user. Sessions may
 // call it at the same time.
-type OpenFunc func(ctx context.Context, p Process, progress func(done, total int64)) (*target.Target, error)
+type OpenFunc func(ctx context.Context, p Spec, progress func(done, total int64)) (*process.Process, error)
 
 // Server serves debugging sessions, any number at once. Set Open, then serve.
 type Server struct {

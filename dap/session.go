@@ -12,7 +12,7 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/process"
 )
 
 // session is one client's view of one process.
@@ -24,7 +24,7 @@ type session struct {
 
 	greeted bool    // initialize was answered
 	config  *config // of launch or attach; nil before
-	process Process
+	spec    Spec
 	snap    *snapshot      // nil before, and while a live process runs
 	base    int            // the first handle that no earlier snapshot used
 	threads []godap.Thread // of the last snapshot, while a live process runs
@@ -158,7 +158,7 @@ func (s *session) answer(ctx context.Context, req *request) {
 		case !s.greeted && req.Command != "initialize" && req.Command != "disconnect":
 			err = newError(idState, "the first request must be initialize, not %s", req.Command)
 		default:
-			fault := memreader.Guard(func() { body, err = h(s, ctx, req.Arguments) })
+			fault := process.Guard(func() { body, err = h(s, ctx, req.Arguments) })
 			if fault != nil {
 				err = fmt.Errorf("a file was cut short or became unreadable while it was in use: %w", fault)
 			}

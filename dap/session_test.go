@@ -18,7 +18,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/dap/daptest"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 func TestCapabilities(t *testing.T) {
@@ -137,7 +137,7 @@ func TestSourceMap(t *testing.T) {
 // TestLive checks that a live process runs between snapshots.
 func TestLive(t *testing.T) {
 	taken := 0
-	c := connect(t, &Server{Open: func(ctx context.Context, p Process, progress func(done, total int64)) (*target.Target, error) {
+	c := connect(t, &Server{Open: func(ctx context.Context, p Spec, progress func(done, total int64)) (*process.Process, error) {
 		if taken++; p.PID != 4711 {
 			return nil, errors.New("no such process")
 		}
@@ -145,7 +145,7 @@ func TestLive(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		if p, err = config.process(); err != nil {
+		if p, err = config.spec(); err != nil {
 			return nil, err
 		}
 		tgt, err := openCore(ctx, p, progress)
@@ -197,7 +197,7 @@ func TestDlv(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			taken, running := 0, false
-			c := connect(t, &Server{Open: func(ctx context.Context, p Process, progress func(done, total int64)) (*target.Target, error) {
+			c := connect(t, &Server{Open: func(ctx context.Context, p Spec, progress func(done, total int64)) (*process.Process, error) {
 				if p.Dlv != "127.0.0.1:4040" || p.PID != 0 || p.Core != "" {
 					t.Errorf("got %+v, want dlv's address alone", p)
 				}
@@ -209,7 +209,7 @@ func TestDlv(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				if p, err = config.process(); err != nil {
+				if p, err = config.spec(); err != nil {
 					return nil, err
 				}
 				return openCore(ctx, p, progress)
@@ -266,7 +266,7 @@ func TestOrder(t *testing.T) {
 // TestCancel checks that what is slow, and what waits behind it, can be
 // cancelled by number and by progress, and that disconnect does not wait.
 func TestCancel(t *testing.T) {
-	slow := func(ctx context.Context, _ Process, progress func(done, total int64)) (*target.Target, error) {
+	slow := func(ctx context.Context, _ Spec, progress func(done, total int64)) (*process.Process, error) {
 		for done := int64(0); ; done++ {
 			progress(done, 1000)
 			select {

@@ -5,18 +5,17 @@ import (
 	"path"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // snapshot is a stopped process as the client knows it: with numbers for what
 // it was told of. It is used by one request at a time.
 type snapshot struct {
-	target *target.Target
-	ctx    context.Context // ends with the snapshot
-	stop   context.CancelFunc
-	refs   handles
+	process *process.Process
+	ctx     context.Context // ends with the snapshot
+	stop    context.CancelFunc
+	refs    handles
 
 	threads []*core.Thread
 	byID    map[int]*core.Thread
@@ -30,9 +29,9 @@ type snapshot struct {
 	remoteIDs map[remoteFile]int // their indexes
 }
 
-func newSnapshot(ctx context.Context, stop context.CancelFunc, t *target.Target, base int) *snapshot {
+func newSnapshot(ctx context.Context, stop context.CancelFunc, t *process.Process, base int) *snapshot {
 	s := &snapshot{
-		target: t, ctx: ctx, stop: stop, remoteIDs: map[remoteFile]int{}, refs: handles{base: base, ids: map[ref]int{}}, threads: t.Threads(),
+		process: t, ctx: ctx, stop: stop, remoteIDs: map[remoteFile]int{}, refs: handles{base: base, ids: map[ref]int{}}, threads: t.Threads(),
 		byID: map[int]*core.Thread{}, ids: map[*core.Thread]int{}, stacks: map[int]*stack{}, files: fileCache{},
 	}
 	for _, th := range s.threads {
@@ -66,7 +65,7 @@ func (s *snapshot) selected() int {
 
 // name is what to call the process.
 func (s *snapshot) name() string {
-	img := s.target.Image()
+	img := s.process.Image()
 	switch {
 	case img.Executable != "":
 		return path.Base(img.Executable)
@@ -78,16 +77,16 @@ func (s *snapshot) name() string {
 
 // words returns a reader of the process's memory.
 func (s *snapshot) words() *memreader.Words {
-	return &memreader.Words{R: s.target.Memory(), BigEndian: s.target.Image().Arch.BigEndian}
+	return &memreader.Words{R: s.process.Memory(), BigEndian: s.process.Image().Arch.BigEndian}
 }
 
 // symbol returns the name of the function that contains addr, and where it
 // begins; "" if it has no name.
 func (s *snapshot) symbol(addr uint64) (string, uint64) {
-	locs := s.target.Locate(addr, nil)
-	if len(locs) == 0 || locs[len(locs)-1].Func == "" {
+	at := s.process.Locate(addr)
+	f := at.Function()
+	if f == nil {
 		return "", 0
 	}
-	l := &locs[len(locs)-1] // the physical function
-	return symbol.Demangle(l.Func), addr - l.Offset
+	return f.Name, addr - f.Offset
 }

@@ -162,15 +162,15 @@ func (s *snapshot) listing(start uint64, page int) string {
 	named := name != "" && at == start
 	var b strings.Builder
 	where := ""
-	if m := s.target.ModuleAt(start); m != nil {
-		where = " in " + oneLine(m.Path)
+	if module := s.process.Locate(start).ModulePath; module != "" {
+		where = " in " + oneLine(module)
 	}
 	if named {
 		fmt.Fprintf(&b, "; %s%s\n", oneLine(name), where)
 	} else {
 		fmt.Fprintf(&b, "; code without a name%s\n", where)
 	}
-	fmt.Fprintf(&b, "; %#x, %s\n", start, s.target.Image().Arch.Name)
+	fmt.Fprintf(&b, "; %#x, %s\n", start, s.process.Image().Arch.Name)
 
 	count := listingPage
 	if !named {

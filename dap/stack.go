@@ -9,7 +9,7 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -23,7 +23,7 @@ const maxLevels = 1000
 // stack is a walked stack with names. Its frames include inlined ones.
 type stack struct {
 	report.Thread
-	walked   *target.Stack
+	walked   *process.Stack
 	physical []int32 // by frame, the index of its physical frame in walked
 	sourced  bool    // a frame has a source file on this machine
 }
@@ -44,10 +44,10 @@ func (s *session) stack(ctx context.Context, id int) (*stack, error) {
 	if ctx.Err() != nil {
 		return nil, errCancelled
 	}
-	walker := snap.target.NewWalker()
+	walker := snap.process.NewWalker()
 	st := &stack{walked: walker.Walk(th)}
-	walker.Complete(st.walked)
-	st.Thread = *walker.Report(st.walked, true)
+	walker.RecoverRegisters(st.walked)
+	st.Thread = *walker.Describe(st.walked, true)
 	physical := int32(0)
 	for i := range st.Frames {
 		st.physical = append(st.physical, physical)

@@ -30,7 +30,7 @@ func (s *snapshot) threadList() []godap.Thread {
 // threadName is the name of a thread, its id, and the signal that ended the
 // process if the thread got it.
 func (s *snapshot) threadName(th *core.Thread) string {
-	img := s.target.Image()
+	img := s.process.Image()
 	name := th.Name
 	if name == "" && th.ID == img.PID {
 		name = img.Name
@@ -63,7 +63,7 @@ func (s *session) exceptionInfo(_ context.Context, args *godap.ExceptionInfoArgu
 	if err != nil {
 		return nil, err
 	}
-	signal := snap.target.Image().Signal
+	signal := snap.process.Image().Signal
 	switch {
 	case signal == nil:
 		return nil, newError(idState, "no signal stopped the process")
@@ -83,7 +83,7 @@ func (s *snapshot) exception(signal *core.Signal) *godap.ExceptionInfoResponseBo
 	if signal.HasAddress {
 		what += fmt.Sprintf(" at %#x", signal.Address)
 	}
-	meaning := oneLine(s.target.Meaning(signal))
+	meaning := oneLine(s.process.Signal().Meaning)
 	if text := s.abortMessage(); text != "" && signal.Name == "SIGABRT" {
 		meaning += ": " + text
 	}
@@ -106,7 +106,7 @@ const maxAbortMessage = 1024
 // to its size in 4 bytes and its text [glibc include/stdlib.h: struct
 // abort_msg_s].
 func (s *snapshot) abortMessage() string {
-	at, ok := s.target.Address("__abort_msg")
+	at, ok := s.process.Address("__abort_msg")
 	if !ok {
 		return ""
 	}

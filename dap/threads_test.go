@@ -13,7 +13,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // The threads of manyThreadsCore: stacks of so many bytes, one after the other.
@@ -83,13 +83,13 @@ func (r *stackReads) ReadMem(p []byte, addr uint64) (int, error) {
 // The first stack of a large process comes without looking at the others.
 func TestManyThreads(t *testing.T) {
 	reads := &stackReads{threads: map[uint64]bool{}}
-	c := connect(t, &Server{Open: func(ctx context.Context, p Process, progress func(done, total int64)) (*target.Target, error) {
+	c := connect(t, &Server{Open: func(ctx context.Context, p Spec, progress func(done, total int64)) (*process.Process, error) {
 		img, err := core.Open(ctx, p.Core, core.Options{Progress: progress}) //nolint:forbidigo // an opener is needed to test with
 		if err != nil {
 			return nil, err
 		}
 		reads.Reader, img.Mem = img.Mem, reads
-		return target.New(img, p.Options), nil
+		return process.New(img, p.Options), nil
 	}})
 	c.do("initialize", initialize, nil)
 	c.do("attach", map[string]any{"coreFile": manyThreadsCore(t)}, nil)

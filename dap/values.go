@@ -23,11 +23,11 @@ func (s *snapshot) value(v uint64, format *godap.ValueFormat) string {
 }
 
 func (s *snapshot) executable(addr uint64) bool {
-	m := s.target.Image().Mapping(addr)
+	m := s.process.Image().Mapping(addr)
 	return m != nil && m.Exec
 }
 
-func (s *snapshot) mapped(addr uint64) bool { return s.target.Image().Mapping(addr) != nil }
+func (s *snapshot) mapped(addr uint64) bool { return s.process.Image().Mapping(addr) != nil }
 
 // pointer returns a memory reference if v points into memory, else "".
 func (s *snapshot) pointer(v uint64) string {

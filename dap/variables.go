@@ -5,7 +5,7 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/sfcore/sfcore/internal/dwarf/value"
+	"github.com/sfcore/sfcore/process"
 )
 
 const (
@@ -34,7 +34,7 @@ func (s *session) variableScopes(st *stack, r ref) []godap.Scope {
 		VariablesReference: refs.id(ref{kind: refLocals, thread: r.thread, frame: r.frame}),
 	}
 	for i := range scope.Variables {
-		if scope.Variables[i].Parameter {
+		if scope.Variables[i].Argument {
 			arguments.NamedVariables++
 		} else {
 			locals.NamedVariables++
@@ -45,12 +45,12 @@ func (s *session) variableScopes(st *stack, r ref) []godap.Scope {
 
 // scopeOf returns the variables of frame i, which may be an inlined one; nil if
 // there is no debug information for it.
-func (s *session) scopeOf(st *stack, i int) *value.Scope {
+func (s *session) scopeOf(st *stack, i int) *process.Scope {
 	first := i
 	for first > 0 && st.physical[first-1] == st.physical[i] {
 		first--
 	}
-	scopes := s.snap.target.Scopes(st.walked, int(st.physical[i]))
+	scopes := s.snap.process.Scopes(st.walked, int(st.physical[i]))
 	if i-first >= len(scopes) {
 		return nil
 	}
@@ -87,14 +87,14 @@ func (s *session) objects(st *stack, args *godap.VariablesArguments, r ref) (any
 
 // parts returns some of the variables or parts that a reference stands for, and
 // whether they are elements of an array.
-func (s *session) parts(st *stack, r ref, from, count uint64) (parts []value.Object, indexed bool, err error) {
+func (s *session) parts(st *stack, r ref, from, count uint64) (parts []process.Variable, indexed bool, err error) {
 	if r.kind == refObject {
 		o, err := s.object(st, r)
 		if err != nil {
 			return nil, false, err
 		}
 		parts, err = o.Parts(from, count)
-		return parts, o.Shape() == value.Elements, err
+		return parts, o.Array(), err
 	}
 	scope := s.scopeOf(st, r.frame)
 	if scope == nil {
@@ -103,11 +103,11 @@ func (s *session) parts(st *stack, r ref, from, count uint64) (parts []value.Obj
 	n := uint64(0)
 	for i := range scope.Variables {
 		v := &scope.Variables[i]
-		if v.Parameter != (r.kind == refArguments) {
+		if v.Argument != (r.kind == refArguments) {
 			continue
 		}
 		if n >= from && n-from < count {
-			parts = append(parts, scope.Object(v))
+			parts = append(parts, *v)
 		}
 		n++
 	}
@@ -116,7 +116,7 @@ func (s *session) parts(st *stack, r ref, from, count uint64) (parts []value.Obj
 
 // object returns what a reference stands for: by way of those that it is a part
 // of, up to the variables of its frame.
-func (s *session) object(st *stack, r ref) (*value.Object, error) {
+func (s *session) object(st *stack, r ref) (*process.Variable, error) {
 	var path []uint64
 	for r.kind == refObject {
 		path = append(path, r.addr)
@@ -126,9 +126,9 @@ func (s *session) object(st *stack, r ref) (*value.Object, error) {
 		}
 		r = parent
 	}
-	var o value.Object
+	var o process.Variable
 	for i := len(path) - 1; i >= 0; i-- {
-		var parts []value.Object
+		var parts []process.Variable
 		var err error
 		if i == len(path)-1 {
 			parts, _, err = s.parts(st, r, path[i], 1)
@@ -145,8 +145,8 @@ func (s *session) object(st *stack, r ref) (*value.Object, error) {
 
 // objectVariable makes a variable of an object. id gives it a reference, if it has
 // parts.
-func (s *session) objectVariable(o *value.Object, format *godap.ValueFormat, id func() int) godap.Variable {
-	r := s.snap.target.ReportVariable(o)
+func (s *session) objectVariable(o *process.Variable, format *godap.ValueFormat, id func() int) godap.Variable {
+	r := o.Describe()
 	v := godap.Variable{Name: oneLine(r.Name), Type: oneLine(r.Type), Value: oneLine(r.Text())}
 	if o.Base {
 		v.Name = v.Type
@@ -167,7 +167,7 @@ func (s *session) objectVariable(o *value.Object, format *godap.ValueFormat, id 
 			return v // nothing is there
 		}
 	}
-	if o.Shape() == value.Scalar || r.Missing != "" && len(r.Members) == 0 {
+	if o.Scalar() || r.Missing != "" && len(r.Members) == 0 {
 		return v
 	}
 	n, err := o.Len()
@@ -175,7 +175,7 @@ func (s *session) objectVariable(o *value.Object, format *godap.ValueFormat, id 
 		return v
 	}
 	v.VariablesReference = id()
-	if o.Shape() == value.Elements {
+	if o.Array() {
 		v.IndexedVariables = int(min(n, 1<<31))
 	} else {
 		v.NamedVariables = int(n)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/plugin/proto"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // Client is a host's end of a plugin. It is safe for concurrent use.
@@ -114,7 +114,7 @@ func (c *Client) Exited() bool { return c.process.Exited() }
 
 // Open opens a core file or a running process. Paths are seen from the plugin's
 // working directory.
-func (c *Client) Open(ctx context.Context, p Process) (*Session, error) {
+func (c *Client) Open(ctx context.Context, p Spec) (*Session, error) {
 	req := openRequest(&p.Options)
 	if p.Core != "" {
 		req.Process = &proto.OpenRequest_Core{Core: p.Core}
@@ -124,7 +124,7 @@ func (c *Client) Open(ctx context.Context, p Process) (*Session, error) {
 	return c.open(ctx, req)
 }
 
-func openRequest(o *target.Options) *proto.OpenRequest {
+func openRequest(o *process.Options) *proto.OpenRequest {
 	return &proto.OpenRequest{Executable: o.Exe, Sysroot: o.Sysroot, Paths: o.Paths, MaxFrames: uint32(o.MaxFrames)}
 }
 
@@ -139,7 +139,7 @@ func (c *Client) open(ctx context.Context, req *proto.OpenRequest) (*Session, er
 // OpenImage opens a process that this host holds. The image must be immutable
 // until the session is closed: then the process may go on. Its memory is read
 // from another goroutine. The caller closes the image after the session.
-func (c *Client) OpenImage(ctx context.Context, img *core.Image, opts target.Options) (*Session, error) {
+func (c *Client) OpenImage(ctx context.Context, img *core.Image, opts process.Options) (*Session, error) {
 	if c.broker == nil {
 		return nil, errors.New("a reattached plugin cannot reach this host's images")
 	}

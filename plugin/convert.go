@@ -112,7 +112,7 @@ func variableMessages(list []report.Variable) []*proto.Variable {
 func moduleMessage(r *report.Module) *proto.Module {
 	m := &proto.Module{
 		Path: text(r.Path), File: text(r.File), DebugFile: text(r.Debug), BuildId: r.BuildID,
-		Base: uint64(r.Base), End: uint64(r.End), LoadBias: uint64(r.Bias), Match: r.Match,
+		Base: uint64(r.Base), End: uint64(r.End), LoadBias: uint64(r.Bias), Match: string(r.Match),
 		Cfi: r.CFI, Symbols: r.Symbols, Lines: r.Lines, Problems: texts(r.Problems),
 	}
 	if s := r.SFrame; s != nil {

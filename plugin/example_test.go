@@ -7,7 +7,7 @@ import (
 	"os/exec"
 
 	"github.com/sfcore/sfcore/plugin"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // A host starts the plugin, opens a core file and prints the crashed thread's
@@ -23,9 +23,9 @@ func Example() {
 	defer client.Close()
 
 	const dir = "../testdata/cores/amd64-v3-threads"
-	session, err := client.Open(ctx, plugin.Process{
+	session, err := client.Open(ctx, plugin.Spec{
 		Core:    dir + "/core.zst",
-		Options: target.Options{Paths: []string{dir + "/exe"}},
+		Options: process.Options{Paths: []string{dir + "/exe"}},
 	})
 	if err != nil {
 		fmt.Println(err)

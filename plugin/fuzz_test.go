@@ -13,7 +13,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/plugin/proto"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // fuzzStream is a call whose request is any bytes.
@@ -67,7 +67,7 @@ func FuzzRequests(f *testing.F) {
 	}
 	allowed := []codes.Code{codes.InvalidArgument, codes.NotFound, codes.FailedPrecondition, codes.ResourceExhausted}
 	img := manyThreads(2, 3)
-	srv := &service{open: func(context.Context, Process) (*target.Target, error) {
+	srv := &service{open: func(context.Context, Spec) (*process.Process, error) {
 		return nil, core.ErrNoProcess // whatever a request names, nothing is opened
 	}}
 	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
@@ -76,7 +76,7 @@ func FuzzRequests(f *testing.F) {
 		defer conn.close()
 		_, sess, err := conn.begin()
 		if err == nil {
-			err = sess.start(target.New(img, target.Options{}), nil)
+			err = sess.start(process.New(img, process.Options{}), nil)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/plugin/proto"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // manyThreads is a process whose threads are found by frame pointers, each with
@@ -344,7 +344,7 @@ func BenchmarkStacks(b *testing.B) {
 	img := manyThreads(1000, 25)
 	b.Run("direct", func(b *testing.B) {
 		for b.Loop() {
-			t := target.New(img, target.Options{})
+			t := process.New(img, process.Options{})
 			if _, err := t.Report(b.Context(), t.Threads()); err != nil {
 				b.Fatal(err)
 			}
@@ -353,7 +353,7 @@ func BenchmarkStacks(b *testing.B) {
 	b.Run("plugin", func(b *testing.B) {
 		c := start(b, StartOptions{})
 		for b.Loop() {
-			s, err := c.OpenImage(b.Context(), img, target.Options{})
+			s, err := c.OpenImage(b.Context(), img, process.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/plugin/proto"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // anyHost is a host whose answers are any bytes.
@@ -132,7 +132,7 @@ func FuzzHostAnswers(f *testing.F) {
 func walkAll(t *testing.T, img *core.Image) {
 	t.Helper()
 	const limit = 100
-	tgt := target.New(img, target.Options{Sysroot: t.TempDir(), MaxFrames: limit, MaxTime: maxWalk})
+	tgt := process.New(img, process.Options{Sysroot: t.TempDir(), MaxFrames: limit, MaxTime: maxWalk})
 	defer tgt.Close()
 	for _, th := range tgt.Threads() {
 		if s, err := tgt.Stack(th.ID); err != nil || len(s.Frames) > limit {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/testkit"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // TestLeaks opens and closes sessions, of core files and of this process's
@@ -75,9 +75,9 @@ func TestLoad(t *testing.T) {
 }
 
 // openEither opens an image of this process, or a core file.
-func openEither(t *testing.T, c *Client, ours bool, img *core.Image, p Process) (*Session, error) {
+func openEither(t *testing.T, c *Client, ours bool, img *core.Image, p Spec) (*Session, error) {
 	if ours {
-		return c.OpenImage(t.Context(), img, target.Options{})
+		return c.OpenImage(t.Context(), img, process.Options{})
 	}
 	return c.Open(t.Context(), p)
 }

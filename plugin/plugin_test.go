@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 const coresDir = "../testdata/cores"
@@ -62,7 +62,7 @@ var canStart = sync.OnceValue(func() bool {
 // probeEnv makes this test's program end at once.
 const probeEnv = "SFCORE_TEST_PROBE"
 
-func openTest(ctx context.Context, p Process) (*target.Target, error) {
+func openTest(ctx context.Context, p Spec) (*process.Process, error) {
 	var img *core.Image
 	var err error
 	if p.Core != "" {
@@ -73,7 +73,7 @@ func openTest(ctx context.Context, p Process) (*target.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return target.New(img, p.Options), nil
+	return process.New(img, p.Options), nil
 }
 
 // inProcess returns a client of a plugin in this process.
@@ -95,13 +95,13 @@ func inProcess(t testing.TB, open OpenFunc) *Client {
 	return c
 }
 
-func coreOf(name string) Process {
+func coreOf(name string) Spec {
 	dir := filepath.Join(coresDir, name)
-	return Process{Core: filepath.Join(dir, "core.zst"), Options: target.Options{Paths: []string{filepath.Join(dir, "exe")}}}
+	return Spec{Core: filepath.Join(dir, "core.zst"), Options: process.Options{Paths: []string{filepath.Join(dir, "exe")}}}
 }
 
 // reportOf is the report without a plugin.
-func reportOf(t testing.TB, p Process) *report.Document {
+func reportOf(t testing.TB, p Spec) *report.Document {
 	t.Helper()
 	tgt, err := openTest(t.Context(), p)
 	if err != nil {
@@ -208,7 +208,7 @@ func TestSession(t *testing.T) {
 }
 
 func TestOpenErrors(t *testing.T) {
-	denied := inProcess(t, func(_ context.Context, p Process) (*target.Target, error) {
+	denied := inProcess(t, func(_ context.Context, p Spec) (*process.Process, error) {
 		if p.PID == 1 {
 			return nil, core.ErrDenied
 		}
@@ -218,16 +218,16 @@ func TestOpenErrors(t *testing.T) {
 	tests := []struct {
 		name string
 		c    *Client
-		p    Process
+		p    Spec
 		want codes.Code
 	}{
-		{"nothing", opened, Process{}, codes.InvalidArgument},
-		{"standard input", opened, Process{Core: "-"}, codes.InvalidArgument},
-		{"no file", opened, Process{Core: "nowhere/core"}, codes.FailedPrecondition},
-		{"no core", opened, Process{Core: "plugin_test.go"}, codes.FailedPrecondition},
-		{"paths", opened, Process{Core: "x", Options: target.Options{Paths: make([]string, maxPaths+1)}}, codes.InvalidArgument},
-		{"denied", denied, Process{PID: 1}, codes.PermissionDenied},
-		{"no process", denied, Process{PID: 2}, codes.NotFound},
+		{"nothing", opened, Spec{}, codes.InvalidArgument},
+		{"standard input", opened, Spec{Core: "-"}, codes.InvalidArgument},
+		{"no file", opened, Spec{Core: "nowhere/core"}, codes.FailedPrecondition},
+		{"no core", opened, Spec{Core: "plugin_test.go"}, codes.FailedPrecondition},
+		{"paths", opened, Spec{Core: "x", Options: process.Options{Paths: make([]string, maxPaths+1)}}, codes.InvalidArgument},
+		{"denied", denied, Spec{PID: 1}, codes.PermissionDenied},
+		{"no process", denied, Spec{PID: 2}, codes.NotFound},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -253,7 +253,7 @@ func TestTooManySessions(t *testing.T) {
 // TestCancel leaves the loop over stacks, and expects the session to go on.
 func TestCancel(t *testing.T) {
 	c := inProcess(t, openTest)
-	s, err := c.OpenImage(t.Context(), manyThreads(500, 25), target.Options{})
+	s, err := c.OpenImage(t.Context(), manyThreads(500, 25), process.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +338,7 @@ func TestReattach(t *testing.T) {
 	if _, err := second.Open(t.Context(), coreOf("amd64-v3-deep")); err != nil {
 		t.Error(err)
 	}
-	if _, err := second.OpenImage(t.Context(), manyThreads(1, 1), target.Options{}); err == nil {
+	if _, err := second.OpenImage(t.Context(), manyThreads(1, 1), process.Options{}); err == nil {
 		t.Error("no error for an image of a host that reattached")
 	}
 	if _, err := s.Threads(t.Context()); err != nil {

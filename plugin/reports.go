@@ -109,7 +109,7 @@ func moduleReport(m *proto.Module) report.Module {
 	r := report.Module{
 		Path: m.GetPath(), File: m.GetFile(), Debug: m.GetDebugFile(), BuildID: m.GetBuildId(),
 		Base: report.Addr(m.GetBase()), End: report.Addr(m.GetEnd()), Bias: report.Addr(m.GetLoadBias()),
-		Match: m.GetMatch(), CFI: m.GetCfi(), Symbols: m.GetSymbols(), Lines: m.GetLines(), Problems: m.GetProblems(),
+		Match: report.Match(m.GetMatch()), CFI: m.GetCfi(), Symbols: m.GetSymbols(), Lines: m.GetLines(), Problems: m.GetProblems(),
 	}
 	if s := m.GetSframe(); s != nil {
 		r.SFrame = &report.SFrame{

@@ -13,23 +13,23 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
-// Process says which process to open.
-type Process struct {
+// Spec says which process to open.
+type Spec struct {
 	// Core is the name of a core file; "" for a live process.
 	Core string
 	// PID is the id of a live process.
 	PID int
 	// Options say where its files are. Of those, Exe, Sysroot, Paths and
 	// MaxFrames are known to the protocol.
-	Options target.Options
+	Options process.Options
 }
 
 // OpenFunc opens a process: of a live one it takes a snapshot and lets it go
 // on. Errors are sentences to be shown to the user.
-type OpenFunc func(ctx context.Context, p Process) (*target.Target, error)
+type OpenFunc func(ctx context.Context, p Spec) (*process.Process, error)
 
 // DefaultLinger is how long a plugin waits for a connection unless told
 // otherwise: longer than a host takes to connect after starting it.

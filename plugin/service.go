@@ -13,10 +13,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/plugin/proto"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 const (
@@ -67,7 +66,7 @@ func (s *service) Open(ctx context.Context, req *proto.OpenRequest) (*proto.Open
 
 // openIn opens the process that a valid request names.
 func (s *service) openIn(sess *session, req *proto.OpenRequest) error {
-	opts := target.Options{
+	opts := process.Options{
 		Exe: req.GetExecutable(), Sysroot: req.GetSysroot(), Paths: req.GetPaths(),
 		MaxFrames: int(req.GetMaxFrames()), MaxTime: maxWalk,
 	}
@@ -81,9 +80,9 @@ func (s *service) openIn(sess *session, req *proto.OpenRequest) error {
 			h.close()
 			return err
 		}
-		return sess.start(target.New(img, opts), h)
+		return sess.start(process.New(img, opts), h)
 	}
-	t, err := s.open(sess.ctx, Process{Core: req.GetCore(), PID: int(req.GetPid()), Options: opts})
+	t, err := s.open(sess.ctx, Spec{Core: req.GetCore(), PID: int(req.GetPid()), Options: opts})
 	if err != nil {
 		return err
 	}
@@ -125,8 +124,8 @@ func openError(ctx context.Context, err error) error {
 	return status.Error(codes.FailedPrecondition, err.Error())
 }
 
-// with calls f with the target of a session of the caller's connection.
-func with(ctx context.Context, id uint64, f func(t *target.Target) error) error {
+// with calls f with the process of a session of the caller's connection.
+func with(ctx context.Context, id uint64, f func(t *process.Process) error) error {
 	s, err := connectionOf(ctx).session(id)
 	if err != nil {
 		return err
@@ -141,9 +140,9 @@ func (s *service) Process(ctx context.Context, req *proto.ProcessRequest) (*prot
 		return nil, err
 	}
 	var reply *proto.ProcessReply
-	err = sess.with(func(t *target.Target) error {
+	err = sess.with(func(t *process.Process) error {
 		head := t.Head()
-		head.Problems = t.ReportProblems()
+		head.Problems = t.Problems()
 		if sess.host != nil {
 			head.Source = report.Source{Kind: "host", PID: head.Process.PID}
 		}
@@ -155,7 +154,7 @@ func (s *service) Process(ctx context.Context, req *proto.ProcessRequest) (*prot
 
 // Threads implements proto.PluginServer.
 func (s *service) Threads(req *proto.ThreadsRequest, out grpc.ServerStreamingServer[proto.Thread]) error {
-	return with(out.Context(), req.GetSession(), func(t *target.Target) error {
+	return with(out.Context(), req.GetSession(), func(t *process.Process) error {
 		for _, th := range t.Threads() {
 			m := threadMessage(&report.Thread{
 				TID: th.ID, NSTID: th.NSID, Name: th.Name, State: string(th.State), Crashed: th.Crashed,
@@ -170,9 +169,8 @@ func (s *service) Threads(req *proto.ThreadsRequest, out grpc.ServerStreamingSer
 
 // Modules implements proto.PluginServer.
 func (s *service) Modules(req *proto.ModulesRequest, out grpc.ServerStreamingServer[proto.Module]) error {
-	return with(out.Context(), req.GetSession(), func(t *target.Target) error {
-		for _, m := range t.Modules() {
-			r := t.ReportModule(m)
+	return with(out.Context(), req.GetSession(), func(t *process.Process) error {
+		for r := range t.Modules() {
 			if err := out.Send(moduleMessage(&r)); err != nil {
 				return err
 			}
@@ -188,7 +186,7 @@ func (s *service) Registers(ctx context.Context, req *proto.RegistersRequest) (*
 		return nil, err
 	}
 	reply := new(proto.RegistersReply)
-	err = sess.with(func(t *target.Target) error {
+	err = sess.with(func(t *process.Process) error {
 		th, err := sess.thread(req.GetTid())
 		if err != nil {
 			return err
@@ -205,7 +203,7 @@ func (s *service) Registers(ctx context.Context, req *proto.RegistersRequest) (*
 // thread returns the thread with an id. The session must be in use.
 func (s *session) thread(tid int64) (*core.Thread, error) {
 	if i, ok := s.tids[int(tid)]; ok && int64(int(tid)) == tid {
-		return &s.target.Image().Threads[i], nil
+		return &s.process.Image().Threads[i], nil
 	}
 	return nil, status.Errorf(codes.NotFound, "the process has no thread %d", tid)
 }
@@ -216,7 +214,7 @@ func (s *service) ReadMemory(ctx context.Context, req *proto.ReadMemoryRequest) 
 		return nil, status.Errorf(codes.InvalidArgument, "length is %d, more than %d", n, maxRead)
 	}
 	reply := new(proto.ReadMemoryReply)
-	err := with(ctx, req.GetSession(), func(t *target.Target) error {
+	err := with(ctx, req.GetSession(), func(t *process.Process) error {
 		var err error
 		reply.Data, err = memreader.ReadFull(t.Memory(), req.GetAddress(), int(req.GetLength()))
 		if err != nil {
@@ -233,17 +231,16 @@ func (s *service) Locate(ctx context.Context, req *proto.LocateRequest) (*proto.
 		return nil, status.Errorf(codes.InvalidArgument, "addresses are %d, more than %d", n, maxLocate)
 	}
 	reply := new(proto.LocateReply)
-	err := with(ctx, req.GetSession(), func(t *target.Target) error {
+	err := with(ctx, req.GetSession(), func(t *process.Process) error {
 		for _, addr := range req.GetAddresses() {
 			if ctx.Err() != nil {
 				return status.FromContextError(ctx.Err()).Err()
 			}
 			l := new(proto.Location)
-			if m := t.ModuleAt(addr); m != nil {
-				l.Module, l.ModuleOffset = m.ID(), addr-m.Bias
-				for _, name := range t.Locate(addr, nil) {
-					l.Functions = append(l.Functions, functionMessage(&name))
-				}
+			at := t.Locate(addr)
+			l.Module, l.ModuleOffset = at.Module, at.ModuleOffset
+			for i := range at.Functions {
+				l.Functions = append(l.Functions, functionMessage(&at.Functions[i]))
 			}
 			reply.Locations = append(reply.Locations, l)
 		}
@@ -252,15 +249,11 @@ func (s *service) Locate(ctx context.Context, req *proto.LocateRequest) (*proto.
 	return reply, err
 }
 
-func functionMessage(l *symbol.Location) *proto.Function {
-	f := &proto.Function{
-		Name: symbol.Demangle(l.Func), Offset: l.Offset, File: l.File,
-		Line: int64(l.Line), Column: int64(l.Column), Inlined: l.Inlined,
+func functionMessage(f *process.Function) *proto.Function {
+	return &proto.Function{
+		Name: f.Name, LinkageName: f.LinkageName, Offset: f.Offset, File: f.File,
+		Line: int64(f.Line), Column: int64(f.Column), Inlined: f.Inlined,
 	}
-	if f.GetName() != l.Func {
-		f.LinkageName = l.Func
-	}
-	return f
 }
 
 // Close implements proto.PluginServer.

@@ -9,8 +9,7 @@ import (
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
-	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // maxSessions bounds the sessions of a connection, each of which may hold files
@@ -42,12 +41,12 @@ type session struct {
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
 
-	// use is held for reading while the target is used, which is nil before it
+	// use is held for reading while the process is used, which is nil before it
 	// is open and after it was closed.
-	use    sync.RWMutex
-	target *target.Target
-	tids   map[int]int // index in Image.Threads by thread id
-	host   *hostConn   // of a host-provided process
+	use     sync.RWMutex
+	process *process.Process
+	tids    map[int]int // index in Image.Threads by thread id
+	host    *hostConn   // of a host-provided process
 }
 
 // newConnections calls stop when there has been no connection for the time of
@@ -121,7 +120,7 @@ func connectionOf(ctx context.Context) *connection {
 	return ctx.Value(connectionKey{}).(*connection)
 }
 
-// begin makes a session that is to get its target.
+// begin makes a session that is to get its process.
 func (c *connection) begin() (uint64, *session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,14 +161,14 @@ func (c *connection) close() {
 	}
 }
 
-// start makes t the target of the session, which may have been closed by now.
-func (s *session) start(t *target.Target, host *hostConn) error {
+// start makes t the process of the session, which may have been closed by now.
+func (s *session) start(t *process.Process, host *hostConn) error {
 	tids := make(map[int]int)
 	for i := range t.Image().Threads {
 		tids[t.Image().Threads[i].ID] = i
 	}
 	s.use.Lock()
-	s.target, s.tids, s.host = t, tids, host
+	s.process, s.tids, s.host = t, tids, host
 	s.use.Unlock()
 	if s.ctx.Err() != nil {
 		s.close()
@@ -180,30 +179,30 @@ func (s *session) start(t *target.Target, host *hostConn) error {
 
 var errClosed = status.Error(codes.NotFound, "the session was closed")
 
-// close ends calls and then releases the target. It may be called again.
+// close ends calls and then releases the process. It may be called again.
 func (s *session) close() {
 	s.cancel()
 	s.use.Lock()
 	defer s.use.Unlock()
-	if s.target != nil {
-		_ = s.target.Close() // nothing was written
+	if s.process != nil {
+		_ = s.process.Close() // nothing was written
 	}
 	if s.host != nil {
 		s.host.close()
 	}
-	s.target, s.host = nil, nil
+	s.process, s.host = nil, nil
 }
 
-// with calls f with the target, which stays open meanwhile.
-func (s *session) with(f func(t *target.Target) error) error {
+// with calls f with the process, which stays open meanwhile.
+func (s *session) with(f func(t *process.Process) error) error {
 	s.use.RLock()
 	defer s.use.RUnlock()
-	if s.target == nil || s.ctx.Err() != nil {
+	if s.process == nil || s.ctx.Err() != nil {
 		return errClosed
 	}
 	var err error
-	if gone := memreader.Guard(func() { err = f(s.target) }); gone != nil {
-		return status.Errorf(codes.FailedPrecondition, "a mapped file became shorter: %v", gone)
+	if gone := process.Guard(func() { err = f(s.process) }); gone != nil {
+		return status.Error(codes.FailedPrecondition, gone.Error())
 	}
 	return err
 }

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/sfcore/sfcore/plugin/proto"
+	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/sframe"
-	"github.com/sfcore/sfcore/target"
 )
 
 // maxRows bounds the rows of a message; one takes up to some 100 bytes.
@@ -15,15 +15,15 @@ const maxRows = 4096
 
 // DumpSFrame implements proto.PluginServer.
 func (s *service) DumpSFrame(req *proto.DumpSFrameRequest, out grpc.ServerStreamingServer[proto.SFrameFunction]) error {
-	return with(out.Context(), req.GetSession(), func(t *target.Target) error {
-		m := t.ModuleAt(req.GetAddress())
-		if m == nil {
+	return with(out.Context(), req.GetSession(), func(t *process.Process) error {
+		at := t.Locate(req.GetAddress())
+		if at.Module == "" {
 			return status.Errorf(codes.NotFound, "no module contains the address %#x", req.GetAddress())
 		}
-		section := m.Tables().SFrame
-		if section == nil {
-			return status.Errorf(codes.NotFound, "%s has no .sframe that can be used", m.Path)
+		if at.Tables == nil || at.Tables.SFrame == nil {
+			return status.Errorf(codes.NotFound, "%s has no .sframe that can be used", at.ModulePath)
 		}
+		section := at.Tables.SFrame
 		for f, err := range section.Funcs() {
 			if err := sendFunction(out, section, &f, err); err != nil {
 				return err

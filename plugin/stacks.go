@@ -11,7 +11,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/plugin/proto"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // maxFrames bounds the frames of a message. With names of up to 4 KiB each, it
@@ -27,9 +27,9 @@ func (s *service) Stacks(req *proto.StacksRequest, out grpc.ServerStreamingServe
 	if err != nil {
 		return err
 	}
-	var t *target.Target
+	var t *process.Process
 	var threads []*core.Thread
-	if err := sess.with(func(open *target.Target) (err error) {
+	if err := sess.with(func(open *process.Process) (err error) {
 		t = open
 		threads, err = sess.threads(req.GetTids())
 		return err
@@ -41,12 +41,12 @@ func (s *service) Stacks(req *proto.StacksRequest, out grpc.ServerStreamingServe
 		parts []*proto.Thread
 		err   error
 	}
-	for result := range target.Parallel(out.Context(), t, threads, func(w *target.Walker, th *core.Thread) (r walked) {
-		r.err = sess.with(func(*target.Target) error {
+	for result := range process.Parallel(out.Context(), t, threads, func(w *process.Walker, th *core.Thread) (r walked) {
+		r.err = sess.with(func(*process.Process) error {
 			stack := w.Walk(th)
-			report := w.Report(stack, req.GetWorkings())
+			report := w.Describe(stack, req.GetWorkings())
 			if req.GetVariables() {
-				w.Variables(stack, report)
+				w.AddVariables(stack, report)
 			}
 			r.parts = stackMessages(report)
 			return nil
@@ -71,7 +71,7 @@ func (s *service) Stacks(req *proto.StacksRequest, out grpc.ServerStreamingServe
 // threads returns the threads to be walked. The session must be in use.
 func (s *session) threads(tids []int64) ([]*core.Thread, error) {
 	if len(tids) == 0 {
-		return s.target.Threads(), nil
+		return s.process.Threads(), nil
 	}
 	threads := make([]*core.Thread, 0, len(tids))
 	for _, tid := range tids {

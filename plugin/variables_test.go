@@ -3,13 +3,13 @@ package plugin
 import (
 	"testing"
 
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // TestVariables compares a stack with variables with the one without a plugin.
 func TestVariables(t *testing.T) {
 	const dir = "../testdata/locals/s390x-O0/"
-	p := Process{Core: dir + "core.zst", Options: target.Options{Exe: dir + "prog"}}
+	p := Spec{Core: dir + "core.zst", Options: process.Options{Exe: dir + "prog"}}
 	s, err := inProcess(t, openTest).Open(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -22,8 +22,8 @@ func TestVariables(t *testing.T) {
 	th := tgt.Threads()[0]
 	w := tgt.NewWalker()
 	walked := w.Walk(th)
-	want := w.Report(walked, false)
-	w.Variables(walked, want)
+	want := w.Describe(walked, false)
+	w.AddVariables(walked, want)
 	if len(want.Frames[1].Variables) < 10 {
 		t.Fatalf("got %d variables", len(want.Frames[1].Variables))
 	}

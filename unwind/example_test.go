@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind"
 )
 
 // Walk the stack of the thread that crashed, in memory and with tables that
-// package target has found, and show by which rules.
+// package process has found, and show by which rules.
 func Example() {
 	const dir = "../testdata/cores/amd64-v3-threads"
 	img, err := core.Open(context.Background(), dir+"/core.zst", core.Options{})
@@ -18,7 +18,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	t := target.New(img, target.Options{Paths: []string{dir + "/exe"}})
+	t := process.New(img, process.Options{Paths: []string{dir + "/exe"}})
 	defer t.Close()
 
 	u := unwind.Unwinder{
@@ -29,7 +29,7 @@ func Example() {
 			if m == nil {
 				return unwind.Place{}
 			}
-			return unwind.Place{Lo: m.Lo, Hi: m.Hi, Module: t.UnwindModule(addr), Executable: m.Exec}
+			return unwind.Place{Lo: m.Lo, Hi: m.Hi, Module: t.Locate(addr).Tables, Executable: m.Exec}
 		},
 		Steppers: unwind.Default(),
 	}

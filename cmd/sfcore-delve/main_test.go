@@ -14,8 +14,8 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/delve/backend"
 	"github.com/sfcore/sfcore/internal/delve/wire"
+	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/target"
 )
 
 // mainEnv makes this test's program sfcore-delve.
@@ -50,20 +50,20 @@ func TestMain(m *testing.M) {
 
 const dir = "../../testdata/goroutines/amd64"
 
-// open returns the process of a core file, and what sfcore-delve is told of it.
-func open(t *testing.T) (*target.Target, *wire.Setup) {
+// open returns the modules of a core file, and what sfcore-delve is told of it.
+func open(t *testing.T) (*module.Set, *wire.Setup) {
 	t.Helper()
 	img, err := core.Open(t.Context(), filepath.Join(dir, "core.zst"), core.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	tg := target.New(img, target.Options{Paths: []string{filepath.Join(dir, "exe")}})
+	tg := module.Find(img, module.Options{Paths: []string{filepath.Join(dir, "exe")}})
 	t.Cleanup(func() { tg.Close() })
-	m := tg.GoModule()
+	m := tg.WithGo()
 	if m == nil {
 		t.Fatal("got no Go module")
 	}
-	s := &wire.Setup{Arch: "amd64", File: m.OpenName(), Entry: m.Image().Entry, MaxFrames: 100, Locals: true, Runtime: true}
+	s := &wire.Setup{Arch: "amd64", File: m.Files.Open, Entry: m.Image().Entry, MaxFrames: 100, Locals: true, Runtime: true}
 	for i := range img.Threads {
 		s.Threads = append(s.Threads, wire.Thread{ID: img.Threads[i].ID, Regs: img.Threads[i].PrStatus[arch.PrStatusRegs:]})
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/plugin"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind/gostack"
 )
 
@@ -39,7 +39,7 @@ func main() {
 	(&plugin.Server{Open: open, Linger: *linger}).Serve(ctx)
 }
 
-func open(ctx context.Context, p plugin.Process) (*target.Target, error) {
+func open(ctx context.Context, p plugin.Spec) (*process.Process, error) {
 	var img *core.Image
 	var err error
 	if p.Core != "" {
@@ -50,5 +50,5 @@ func open(ctx context.Context, p plugin.Process) (*target.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return target.New(img, p.Options), nil
+	return process.New(img, p.Options), nil
 }

@@ -49,7 +49,7 @@ func TestPlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	s, err := c.Open(t.Context(), plugin.Process{Core: "../../testdata/cores/amd64-v3-threads/core.zst"})
+	s, err := c.Open(t.Context(), plugin.Spec{Core: "../../testdata/cores/amd64-v3-threads/core.zst"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestPlugin(t *testing.T) {
 	if err != nil || r.Process.Signal == nil || r.Process.Signal.Name != "SIGSEGV" {
 		t.Errorf("got %+v, %v, want SIGSEGV", r, err)
 	}
-	_, err = c.Open(t.Context(), plugin.Process{PID: 1 << 30})
+	_, err = c.Open(t.Context(), plugin.Spec{PID: 1 << 30})
 	if err == nil || !strings.Contains(err.Error(), "no such process") {
 		t.Errorf("got %v, want no such process", err)
 	}

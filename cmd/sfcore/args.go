@@ -3,13 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"strings"
 
-	"github.com/sfcore/sfcore/internal/elfx"
-	"github.com/sfcore/sfcore/memreader"
 	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/internal/elfx"
 )
 
 // pathFlag takes files too.
@@ -82,19 +83,16 @@ func checkDirs(flag string, names ...string) error {
 
 // checkProgram checks that a file is one that can be a program.
 func checkProgram(name string) error {
-	data, release, err := elfx.MapFile(name)
-	if err != nil {
-		return err
-	}
-	defer release()
-	var f *elfx.File
-	if fault := memreader.Guard(func() { f, err = elfx.Parse(data) }); fault != nil {
-		err = fault
+	f, release, err := elfx.Open(name)
+	if err == nil {
+		defer release()
 	}
 	format, damaged := errors.AsType[*elfx.FormatError](err)
 	switch {
 	case damaged && format.Field == "e_ident":
 		return fmt.Errorf("%s: %s; a program is needed", name, format.Msg)
+	case errors.As(err, new(*fs.PathError)):
+		return err // it has the name
 	case err != nil:
 		return fmt.Errorf("%s: %w", name, err)
 	case f.Type == elfx.TypeCore:

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 type btCommand struct {
@@ -147,7 +147,7 @@ func (c *btCommand) checkArgs(cmd *cobra.Command, args []string) error {
 }
 
 // print prints the stacks of a process.
-func (c *btCommand) print(cmd *cobra.Command, t *target.Target, paint painter) error {
+func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter) error {
 	threads, err := c.selected(t)
 	if err != nil {
 		return err
@@ -164,12 +164,12 @@ func (c *btCommand) print(cmd *cobra.Command, t *target.Target, paint painter) e
 	separator := ""
 	complete := len(threads) > 0 && t.Image().Truncated == nil
 	used := sync.Pool{New: func() any { return new(rendered) }}
-	for r := range target.Parallel(cmd.Context(), t, threads, func(w *target.Walker, th *core.Thread) *rendered {
+	for r := range process.Parallel(cmd.Context(), t, threads, func(w *process.Walker, th *core.Thread) *rendered {
 		s := w.Walk(th)
 		r := used.Get().(*rendered)
-		report := w.Report(s, c.verbose)
+		report := w.Describe(s, c.verbose)
 		if c.locals {
-			w.Variables(s, report)
+			w.AddVariables(s, report)
 		}
 		r.text, r.complete = form.thread(r.text[:0], groups[th].report(report)), s.Complete()
 		return r
@@ -195,11 +195,11 @@ func (c *btCommand) print(cmd *cobra.Command, t *target.Target, paint painter) e
 }
 
 // sources returns what --source asks for, nil if it was not given.
-func (c *btCommand) sources(t *target.Target) *sources {
+func (c *btCommand) sources(t *process.Process) *sources {
 	if c.source < 0 {
 		return nil
 	}
-	return &sources{target: t, around: min(c.source, maxAround)}
+	return &sources{process: t, around: min(c.source, maxAround)}
 }
 
 // rendered is the text of a thread.
@@ -209,7 +209,7 @@ type rendered struct {
 }
 
 // selected returns the threads to print.
-func (c *btCommand) selected(t *target.Target) ([]*core.Thread, error) {
+func (c *btCommand) selected(t *process.Process) ([]*core.Thread, error) {
 	all := t.Threads()
 	if len(c.threads) == 0 {
 		return all, nil
@@ -218,7 +218,7 @@ func (c *btCommand) selected(t *target.Target) ([]*core.Thread, error) {
 	for _, tid := range c.threads {
 		i := slices.IndexFunc(all, func(th *core.Thread) bool { return th.ID == tid })
 		if i < 0 {
-			return nil, fmt.Errorf("--thread %d: %w", tid, target.ErrNoThread)
+			return nil, fmt.Errorf("--thread %d: %w", tid, process.ErrNoThread)
 		}
 		threads = append(threads, all[i])
 	}
@@ -226,8 +226,8 @@ func (c *btCommand) selected(t *target.Target) ([]*core.Thread, error) {
 }
 
 // sayProblems prints problems, which go to standard error.
-func sayProblems(stderr io.Writer, t *target.Target) {
-	for _, p := range t.ReportProblems() {
+func sayProblems(stderr io.Writer, t *process.Process) {
+	for _, p := range t.Problems() {
 		fmt.Fprintf(stderr, "sfcore: %s\n", plain(p))
 	}
 }
@@ -239,7 +239,7 @@ type format interface {
 	thread(b []byte, r *threadReport) []byte
 	// separator stands between two threads.
 	separator() string
-	tail(*target.Target) []byte
+	tail(*process.Process) []byte
 }
 
 func newFormat(name string, paint painter, verbose bool, sources *sources) format {

@@ -6,7 +6,7 @@ import (
 	"github.com/sfcore/sfcore/report"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // threadReport is a thread, or with --group those with the same stack.
@@ -22,10 +22,10 @@ type stackGroup struct {
 }
 
 // groupStacks returns one thread of each group of equal stacks, and their groups.
-func groupStacks(ctx context.Context, t *target.Target, threads []*core.Thread) ([]*core.Thread, map[*core.Thread]stackGroup) {
+func groupStacks(ctx context.Context, t *process.Process, threads []*core.Thread) ([]*core.Thread, map[*core.Thread]stackGroup) {
 	var first []*core.Thread
 	groups := map[*core.Thread]stackGroup{}
-	for _, same := range target.Group(ctx, t, threads) {
+	for _, same := range process.Group(ctx, t, threads) {
 		g := stackGroup{name: same[0].Name}
 		for _, th := range same {
 			g.tids = append(g.tids, th.ID)

@@ -11,9 +11,8 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/dap"
-	"github.com/sfcore/sfcore/internal/debuginfod"
 	"github.com/sfcore/sfcore/internal/delve/rpc"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind/gostack"
 )
 
@@ -70,7 +69,7 @@ func (c *dapCommand) run(cmd *cobra.Command, _ []string) error {
 }
 
 // openForDAP opens what a launch configuration names.
-func openForDAP(ctx context.Context, p dap.Process, progress func(done, total int64)) (*target.Target, error) {
+func openForDAP(ctx context.Context, p dap.Spec, progress func(done, total int64)) (*process.Process, error) {
 	var img *core.Image
 	var err error
 	switch {
@@ -86,10 +85,10 @@ func openForDAP(ctx context.Context, p dap.Process, progress func(done, total in
 	}
 	p.Options.CacheDir = cacheDir()
 	if p.Debuginfod {
-		if p.Options.Debuginfod, err = debuginfod.FromEnvironment(p.Use); err != nil {
+		if p.Options.Debuginfod, err = process.NewDebuginfod(p.Use, nil); err != nil {
 			img.Close()
 			return nil, fmt.Errorf("\"debuginfod\": %w", err)
 		}
 	}
-	return target.New(img, p.Options), nil
+	return process.New(img, p.Options), nil
 }

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sfcore/sfcore/internal/delve/rpc"
-	"github.com/sfcore/sfcore/target"
 	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/internal/delve/rpc"
+	"github.com/sfcore/sfcore/process"
 )
 
 // dlvFlag names a running dlv --headless.
@@ -19,7 +20,7 @@ func (d *dlvFlag) register(cmd *cobra.Command) {
 
 // openProcess opens the core in args, or the process that dlv holds, whose
 // program may be in args.
-func (o *openFlags) openProcess(ctx context.Context, d *dlvFlag, args []string) (*target.Target, error) {
+func (o *openFlags) openProcess(ctx context.Context, d *dlvFlag, args []string) (*process.Process, error) {
 	if d.addr == "" {
 		return o.open(ctx, args)
 	}
@@ -34,7 +35,7 @@ func (o *openFlags) openProcess(ctx context.Context, d *dlvFlag, args []string) 
 }
 
 // openDlv opens the process that a dlv --headless has stopped.
-func openDlv(ctx context.Context, addr string, opts target.Options) (*target.Target, error) {
+func openDlv(ctx context.Context, addr string, opts process.Options) (*process.Process, error) {
 	img, err := rpc.Open(ctx, addr)
 	if errors.Is(err, rpc.ErrRunning) {
 		return nil, fmt.Errorf("%w (in dlv: halt, or Ctrl-C)", err)
@@ -42,7 +43,7 @@ func openDlv(ctx context.Context, addr string, opts target.Options) (*target.Tar
 	if err != nil {
 		return nil, err
 	}
-	return target.New(img, opts), nil
+	return process.New(img, opts), nil
 }
 
 // check tells a core file from a process, for commands that take either.

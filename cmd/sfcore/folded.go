@@ -7,7 +7,7 @@ import (
 
 	"github.com/sfcore/sfcore/report"
 
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // foldedFormat renders stacks as programs that draw flame graphs read them: a
@@ -18,7 +18,7 @@ func (foldedFormat) head(*report.Document) []byte { return nil }
 
 func (foldedFormat) separator() string { return "" }
 
-func (foldedFormat) tail(*target.Target) []byte { return nil }
+func (foldedFormat) tail(*process.Process) []byte { return nil }
 
 func (foldedFormat) thread(b []byte, r *threadReport) []byte {
 	return appendFolded(b, &r.Stop, len(r.Frames), func(i int) *report.Frame { return &r.Frames[i] }, len(r.TIDs))
@@ -31,9 +31,9 @@ func (goroutineFolded) head(*report.Document) []byte { return nil }
 
 func (goroutineFolded) separator() string { return "" }
 
-func (goroutineFolded) tail(*target.Target, int) []byte { return nil }
+func (goroutineFolded) tail(*process.Process, int) []byte { return nil }
 
-func (goroutineFolded) goroutine(r *goroutineReport) []byte {
+func (goroutineFolded) goroutine(r *report.Goroutine) []byte {
 	return appendFolded(nil, &r.Stop, len(r.Frames), func(i int) *report.Frame { return &r.Frames[i].Frame }, len(r.IDs))
 }
 

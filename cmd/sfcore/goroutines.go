@@ -3,10 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,11 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/internal/delve/wire"
-	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // delveProgram is the program that delve is in; see docs/RATIONALE.md.
@@ -99,127 +94,86 @@ func (c *goroutinesCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, err := c.target(cmd.Context(), args)
+	t, err := c.openGo(cmd.Context(), args)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	setup, err := delveSetup(t)
-	if err != nil {
-		return err
-	}
-	setup.MaxFrames, setup.Locals, setup.Runtime = c.frames, c.locals, c.all
-	l := &goroutineLister{command: c, target: t, walker: t.NewWalker(), out: bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)}
+	l := &goroutineLister{command: c, process: t, out: bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)}
 	l.form = newGoroutineFormat(c.format, paint)
-	return l.print(cmd, setup)
+	return l.print(cmd)
 }
 
 // maxGoroutineStop is when a live process is let go, whatever could be copied.
 const maxGoroutineStop = 10 * time.Second
 
-// target opens the core, or takes a snapshot.
-func (c *goroutinesCommand) target(ctx context.Context, args []string) (*target.Target, error) {
+// openGo opens the core, or takes a snapshot.
+func (c *goroutinesCommand) openGo(ctx context.Context, args []string) (*process.Process, error) {
 	if c.pid == 0 {
 		return c.open(ctx, args)
 	}
 	return c.attach(ctx, c.pid, core.AttachOptions{Memory: uint64(c.memory), MaxStop: maxGoroutineStop})
 }
 
-// listGoroutines has delve look for goroutines; see [wire.List].
-var listGoroutines = func(ctx context.Context, setup *wire.Setup, mem memreader.Reader, sink wire.Sink) error {
-	program, err := findProgram(delveProgram)
-	if err != nil {
-		return err
-	}
-	return wire.List(ctx, program, setup, mem, sink)
-}
-
-// delveSetup says what delve is to look at, or why it cannot.
-func delveSetup(t *target.Target) (*wire.Setup, error) {
-	a := t.Image().Arch
-	if a != arch.AMD64 && a != arch.AArch64 {
-		name := a.Name
-		if a.BigEndian && a.Machine == arch.EMAArch64 {
-			name = "big-endian " + name
-		}
-		return nil, fmt.Errorf("delve does not know %s; bt prints the stacks of threads", name)
-	}
-	m := t.GoModule()
-	if m == nil {
-		if problems := t.ReportProblems(); len(problems) > 0 {
-			return nil, fmt.Errorf("%w; %s", errNoGo, strings.Join(problems, "; "))
-		}
-		return nil, errNoGo
-	}
-	s := &wire.Setup{Arch: a.Name, File: m.OpenName(), Debug: m.DebugFile, Entry: m.Image().Entry + m.Bias}
-	if self := "/proc/self/"; strings.HasPrefix(s.File, self) {
-		s.File = fmt.Sprintf("/proc/%d/%s", os.Getpid(), s.File[len(self):])
-	}
-	for i := range t.Image().Threads {
-		if th := &t.Image().Threads[i]; len(th.PrStatus) >= arch.PrStatusRegs {
-			s.Threads = append(s.Threads, wire.Thread{ID: th.ID, Regs: th.PrStatus[arch.PrStatusRegs:]})
-		}
-	}
-	return s, nil
-}
-
-var errNoGo = errors.New("no Go program was found in this process")
-
 // goroutineLister prints goroutines.
 type goroutineLister struct {
 	command *goroutinesCommand
-	target  *target.Target
-	walker  *target.Walker
+	process *process.Process
 	out     *bufio.Writer
 	form    goroutineFormat
-	text    wire.Text
 
-	groups     []*goroutineReport // with --group
-	byStack    map[string]*goroutineReport
+	groups     []*report.Goroutine // with --group
+	byStack    map[string]*report.Goroutine
 	begun      bool
 	printed    int
 	hidden     int
 	incomplete bool
 }
 
-func (l *goroutineLister) print(cmd *cobra.Command, setup *wire.Setup) error {
-	l.byStack = make(map[string]*goroutineReport)
+func (l *goroutineLister) print(cmd *cobra.Command) error {
+	l.byStack = make(map[string]*report.Goroutine)
 	left := slices.Clone(l.command.ids)
-	err := listGoroutines(cmd.Context(), setup, l.target.Memory(), wire.Sink{
-		Begin: func(text wire.Text) { l.text = text },
-		Goroutine: func(g *wire.Goroutine) bool {
-			if i := slices.Index(left, g.ID); i >= 0 && g.ID != 0 {
+	opts := process.GoroutineOptions{
+		Program: func() (string, error) { return findProgram(delveProgram) }, Locals: l.command.locals, RuntimeLocals: l.command.all,
+		Select: func(id int64, runtime bool) bool {
+			if i := slices.Index(left, id); i >= 0 && id != 0 {
 				left = slices.Delete(left, i, i+1)
-			} else if len(l.command.ids) > 0 {
-				return true
-			} else if g.Runtime && !l.command.all {
-				l.hidden++
 				return true
 			}
-			l.add(g)
-			return len(l.command.ids) == 0 || len(left) > 0
+			if len(l.command.ids) > 0 {
+				return false
+			}
+			if runtime && !l.command.all {
+				l.hidden++
+				return false
+			}
+			return true
 		},
+	}
+	err := l.process.Goroutines(cmd.Context(), opts, func(r *report.Goroutine, complete bool) bool {
+		l.add(r, complete)
+		return len(l.command.ids) == 0 || len(left) > 0
 	})
 	if err != nil && !l.begun {
 		return err
 	}
 	l.begin()
-	slices.SortStableFunc(l.groups, func(a, b *goroutineReport) int { return len(b.IDs) - len(a.IDs) })
+	slices.SortStableFunc(l.groups, func(a, b *report.Goroutine) int { return len(b.IDs) - len(a.IDs) })
 	for _, r := range l.groups {
 		l.write(r)
 	}
-	_, _ = l.out.Write(l.form.tail(l.target, l.hidden))
+	_, _ = l.out.Write(l.form.tail(l.process, l.hidden))
 	if err := l.out.Flush(); err != nil { // the first error of all the writes
 		return fmt.Errorf("writing the result: %w", err)
 	}
-	sayProblems(cmd.ErrOrStderr(), l.target)
+	sayProblems(cmd.ErrOrStderr(), l.process)
 	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: the list is not complete: %s\n", plain(err.Error()))
 	}
 	for _, id := range left {
 		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: --goroutine %d: no such goroutine\n", id)
 	}
-	if err != nil || len(left) > 0 || l.incomplete || l.target.Image().Truncated != nil {
+	if err != nil || len(left) > 0 || l.incomplete || l.process.Image().Truncated != nil {
 		return incompleteError{}
 	}
 	return nil
@@ -229,21 +183,20 @@ func (l *goroutineLister) print(cmd *cobra.Command, setup *wire.Setup) error {
 func (l *goroutineLister) begin() {
 	if !l.begun {
 		l.begun = true
-		head := l.target.Head()
+		head := l.process.Head()
 		_, _ = l.out.Write(l.form.head(&head))
 	}
 }
 
 // add prints a goroutine, or with --group notes it.
-func (l *goroutineLister) add(g *wire.Goroutine) {
+func (l *goroutineLister) add(r *report.Goroutine, complete bool) {
 	l.begin()
-	r, complete := l.report(g)
 	l.incomplete = l.incomplete || !complete
 	if !l.command.group {
 		l.write(r)
 		return
 	}
-	key := r.key()
+	key := goroutineKey(r)
 	if same, ok := l.byStack[key]; ok {
 		same.IDs = append(same.IDs, r.ID)
 		return
@@ -253,7 +206,7 @@ func (l *goroutineLister) add(g *wire.Goroutine) {
 	l.groups = append(l.groups, r)
 }
 
-func (l *goroutineLister) write(r *goroutineReport) {
+func (l *goroutineLister) write(r *report.Goroutine) {
 	if l.printed > 0 {
 		_, _ = io.WriteString(l.out, l.form.separator())
 	}
@@ -264,48 +217,20 @@ func (l *goroutineLister) write(r *goroutineReport) {
 	}
 }
 
-// report walks the stack of a goroutine and compares it with delve's.
-func (l *goroutineLister) report(g *wire.Goroutine) (r *goroutineReport, complete bool) {
-	r = newGoroutineReport(g)
-	th, err := l.thread(g)
-	if err != nil {
-		r.Stop = report.Stop{Reason: "no-unwind-info", Detail: err.Error()}
-		return r, false
-	}
-	s := l.walker.Walk(th)
-	complete = s.Complete()
-	report := l.walker.Report(s, false)
-	r.Stop = report.Stop
-	for i := range report.Frames {
-		r.Frames = append(r.Frames, goroutineFrame{Frame: report.Frames[i]})
-	}
-	if g.TID == 0 {
-		r.savedByScheduler(l.target, g)
-	}
-	r.Delve = compareStacks(r.Frames, g, l.text)
-	return r, complete && (r.Delve == nil || r.Delve.leavesOut())
-}
-
-// thread returns what runs a goroutine, or would with the registers that were
-// saved of it.
-func (l *goroutineLister) thread(g *wire.Goroutine) (*core.Thread, error) {
-	img := l.target.Image()
-	for i := range img.Threads {
-		if th := &img.Threads[i]; g.TID != 0 && th.ID == g.TID {
-			return th, nil
+// goroutineKey is equal for goroutines that are in the same place for the same reason.
+func goroutineKey(r *report.Goroutine) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, r.Status, r.WaitReason, r.Stop.Reason, r.Stop.Detail)
+	for _, p := range []*report.Place{r.Start, r.Created} {
+		if p != nil {
+			fmt.Fprintln(&b, uint64(p.PC))
 		}
 	}
-	switch {
-	case g.Status == "":
-		return nil, errors.New(g.Err)
-	case g.Status == "running":
-		return nil, errors.New("it is running, but not found on any thread")
-	case !l.text.Contains(g.Saved.PC):
-		return nil, fmt.Errorf("its saved pc, %#x, is not in Go code", g.Saved.PC)
+	for i := range r.Frames {
+		fmt.Fprintln(&b, uint64(r.Frames[i].PC), r.Frames[i].Variables)
 	}
-	th := &core.Thread{Regs: g.Saved.Regs(img.Arch)}
-	if len(img.Threads) > 0 {
-		th.PACMask = img.Threads[0].PACMask
+	if r.Delve != nil {
+		fmt.Fprintln(&b, *r.Delve)
 	}
-	return th, nil
+	return b.String()
 }

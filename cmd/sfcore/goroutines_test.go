@@ -23,9 +23,9 @@ const goroutinesDir = "../../testdata/goroutines"
 // delveHere has sfcore-delve's part done by this program, which emulators
 // cannot start again.
 func delveHere(t *testing.T) {
-	old := listGoroutines
-	t.Cleanup(func() { listGoroutines = old })
-	listGoroutines = func(_ context.Context, setup *wire.Setup, mem memreader.Reader, sink wire.Sink) error {
+	old := wire.Lister
+	t.Cleanup(func() { wire.Lister = old })
+	wire.Lister = func(_ context.Context, _ func() (string, error), setup *wire.Setup, mem memreader.Reader, sink wire.Sink) error {
 		toDelve, in := io.Pipe()
 		out, fromDelve := io.Pipe()
 		done := make(chan error)
@@ -75,7 +75,7 @@ func TestGoroutinesJSON(t *testing.T) {
 	delveHere(t)
 	type document struct {
 		Schema     string
-		Goroutines []goroutineReport
+		Goroutines []report.Goroutine
 		Hidden     int
 	}
 	var one, grouped document
@@ -83,13 +83,13 @@ func TestGoroutinesJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &one); err != nil {
 		t.Fatal(err)
 	}
-	if one.Schema != goroutinesSchema || len(one.Goroutines) != 29 || one.Hidden != 4 {
+	if one.Schema != report.GoroutinesSchema || len(one.Goroutines) != 29 || one.Hidden != 4 {
 		t.Errorf("got schema %s, %d goroutines, %d hidden, want 29 and 4", one.Schema, len(one.Goroutines), one.Hidden)
 	}
 	lines, _, _ := sfcore(goroutinesOf("amd64", "--format", "jsonl")...)
 	n := 0
 	for line := range strings.Lines(lines) {
-		var part struct{ Goroutine *goroutineReport }
+		var part struct{ Goroutine *report.Goroutine }
 		if err := json.Unmarshal([]byte(line), &part); err != nil {
 			t.Fatal(err)
 		}
@@ -149,9 +149,9 @@ func TestGoroutinesErrors(t *testing.T) {
 
 // What was found before delve ends is printed, and that there may be more.
 func TestGoroutinesCutShort(t *testing.T) {
-	old := listGoroutines
-	defer func() { listGoroutines = old }()
-	listGoroutines = func(_ context.Context, _ *wire.Setup, _ memreader.Reader, sink wire.Sink) error {
+	old := wire.Lister
+	defer func() { wire.Lister = old }()
+	wire.Lister = func(_ context.Context, _ func() (string, error), _ *wire.Setup, _ memreader.Reader, sink wire.Sink) error {
 		sink.Begin(wire.Text{Lo: 0x401000, Hi: 0x488000})
 		sink.Goroutine(&wire.Goroutine{ID: 7, Status: "waiting", Saved: wire.Saved{PC: 0x99}})
 		return errors.New("delve ended: \x1b panic")
@@ -169,9 +169,9 @@ func TestGoroutineLies(t *testing.T) {
 	delveHere(t)
 	var text wire.Text
 	var honest []wire.Goroutine
-	list := listGoroutines
-	listGoroutines = func(ctx context.Context, setup *wire.Setup, mem memreader.Reader, _ wire.Sink) error {
-		return list(ctx, setup, mem, wire.Sink{
+	list := wire.Lister
+	wire.Lister = func(ctx context.Context, find func() (string, error), setup *wire.Setup, mem memreader.Reader, _ wire.Sink) error {
+		return list(ctx, find, setup, mem, wire.Sink{
 			Begin:     func(t wire.Text) { text = t },
 			Goroutine: func(g *wire.Goroutine) bool { honest = append(honest, *g); return true },
 		})
@@ -186,7 +186,7 @@ func TestGoroutineLies(t *testing.T) {
 		"no stack":               func(g, _ *wire.Goroutine) { g.Saved.SP = 16 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			listGoroutines = func(_ context.Context, _ *wire.Setup, _ memreader.Reader, sink wire.Sink) error {
+			wire.Lister = func(_ context.Context, _ func() (string, error), _ *wire.Setup, _ memreader.Reader, sink wire.Sink) error {
 				sink.Begin(text)
 				for i, g := range honest {
 					if i > 0 && g.WaitReason == "chan receive" {
@@ -197,7 +197,7 @@ func TestGoroutineLies(t *testing.T) {
 				return nil
 			}
 			stdout, _, _ := sfcore(goroutinesOf("amd64", "--format", "json")...)
-			var got struct{ Goroutines []goroutineReport }
+			var got struct{ Goroutines []report.Goroutine }
 			if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 				t.Fatal(err)
 			}
@@ -216,67 +216,6 @@ func TestGoroutineLies(t *testing.T) {
 			}
 			if n < 20 {
 				t.Errorf("got %d goroutines that receive", n)
-			}
-		})
-	}
-}
-
-func TestCompareStacks(t *testing.T) {
-	text := wire.Text{Lo: 0x1000, Hi: 0x2000}
-	// C at 0x9000 and above; an address twice is an inlined call and its frame.
-	frames := func(pcs ...report.Addr) []goroutineFrame {
-		var list []goroutineFrame
-		for i, pc := range pcs {
-			f := goroutineFrame{Frame: report.Frame{Index: i, PC: pc}}
-			f.Inlined = i+1 < len(pcs) && pcs[i+1] == pc
-			list = append(list, f)
-		}
-		return list
-	}
-	theirs := func(pcs ...uint64) []wire.Frame {
-		var list []wire.Frame
-		for i, pc := range pcs {
-			f := wire.Frame{Place: wire.Place{PC: pc}, Variables: []wire.Variable{{Name: "v"}}}
-			f.Inlined = i+1 < len(pcs) && pcs[i+1] == pc
-			list = append(list, f)
-		}
-		return list
-	}
-	for _, test := range []struct {
-		name     string
-		ours     []goroutineFrame
-		theirs   []wire.Frame
-		err      string
-		from, to int // -1 if they agree
-		frames   int
-		leaves   bool
-	}{
-		{"same", frames(0x1001, 0x1002), theirs(0x1001, 0x1002), "", -1, 0, 0, false},
-		{"nothing", nil, nil, "", -1, 0, 0, false},
-		{"C is not compared", frames(0x9000, 0x1001, 0x9001, 0x1002), theirs(0x1001, 0xa000, 0x1002), "", -1, 0, 0, false},
-		{"we have more inside", frames(0x1001, 0x9000, 0x1003, 0x1003, 0x1004), theirs(0x1001, 0x1004), "", 2, 4, 0, true},
-		{"we have more at the end", frames(0x1001, 0x1002), theirs(0x1001), "", 1, 2, 0, true},
-		{"delve has more", frames(0x1001), theirs(0x1001, 0x1002, 0x1002), "", 1, 1, 2, false},
-		{"another frame", frames(0x1001, 0x1002, 0x1003), theirs(0x1001, 0x1005, 0x1003), "", 1, 2, 1, false},
-		{"an error", frames(0x1001), theirs(0x1001), "lost", 1, 1, 0, false},
-		{"a frame twice", frames(0x1001, 0x1002, 0x1002+1, 0x1002), theirs(0x1001, 0x1002), "", 2, 4, 0, true},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got := compareStacks(test.ours, &wire.Goroutine{Frames: test.theirs, Err: test.err}, text)
-			if test.from < 0 {
-				if got != nil {
-					t.Errorf("got %+v, want no difference", got)
-				}
-				return
-			}
-			if got == nil || got.From != test.from || got.To != test.to || len(got.Frames) != test.frames || got.leavesOut() != test.leaves {
-				t.Errorf("got %+v, want #%d to #%d, %d frames, leaves out %v", got, test.from, test.to, test.frames, test.leaves)
-			}
-			for i := range test.ours {
-				f := &test.ours[i]
-				if differs := i >= got.From && i < got.To; len(f.Variables) > 0 == (differs || f.PC >= 0x9000) {
-					t.Errorf("#%d: got variables %v, want them only where delve agrees", i, f.Variables)
-				}
 			}
 		})
 	}

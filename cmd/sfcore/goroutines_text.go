@@ -5,16 +5,16 @@ import (
 
 	"github.com/sfcore/sfcore/report"
 
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // goroutineFormat renders the pieces of a list of goroutines.
 type goroutineFormat interface {
 	head(*report.Document) []byte
-	goroutine(*goroutineReport) []byte
+	goroutine(*report.Goroutine) []byte
 	separator() string
 	// tail is told how many goroutines of the runtime were left out.
-	tail(t *target.Target, hidden int) []byte
+	tail(t *process.Process, hidden int) []byte
 }
 
 func newGoroutineFormat(name string, paint painter) goroutineFormat {
@@ -32,7 +32,7 @@ func newGoroutineFormat(name string, paint painter) goroutineFormat {
 // goroutineText renders goroutines for people.
 type goroutineText struct{ textFormat }
 
-func (w *goroutineText) goroutine(r *goroutineReport) []byte {
+func (w *goroutineText) goroutine(r *report.Goroutine) []byte {
 	b := []byte("\n")
 	if len(r.IDs) > 1 {
 		b = fmt.Appendf(b, "%d goroutines", len(r.IDs))
@@ -78,7 +78,7 @@ func (w *goroutineText) variable(b []byte, name, typ, value, err string) []byte 
 }
 
 // delve says how delve's stack differs.
-func (w *goroutineText) delve(b []byte, d *delveReport) []byte {
+func (w *goroutineText) delve(b []byte, d *report.DelveStack) []byte {
 	if d == nil {
 		return b
 	}
@@ -113,7 +113,7 @@ func (w *goroutineText) delve(b []byte, d *delveReport) []byte {
 	return b
 }
 
-func (w *goroutineText) tail(t *target.Target, hidden int) []byte {
+func (w *goroutineText) tail(t *process.Process, hidden int) []byte {
 	var b []byte
 	if hidden > 0 {
 		b = fmt.Appendf(b, "\n%d goroutines of Go's runtime are left out; --all prints them\n", hidden)
@@ -125,15 +125,15 @@ func (w *goroutineText) tail(t *target.Target, hidden int) []byte {
 type goroutineJSON struct{}
 
 func (goroutineJSON) head(r *report.Document) []byte {
-	return members(`{"schema":"`+goroutinesSchema+`","source":`, r.Source, `,"process":`, r.Process, ",\"goroutines\":[\n")
+	return members(`{"schema":"`+report.GoroutinesSchema+`","source":`, r.Source, `,"process":`, r.Process, ",\"goroutines\":[\n")
 }
 
-func (goroutineJSON) goroutine(r *goroutineReport) []byte { return encode(r) }
+func (goroutineJSON) goroutine(r *report.Goroutine) []byte { return encode(r) }
 
 func (goroutineJSON) separator() string { return ",\n" }
 
-func (goroutineJSON) tail(t *target.Target, hidden int) []byte {
-	return members("],\n\"hidden\":", hidden, `,"modules":`, t.ReportModules(), `,"problems":`, t.ReportProblems(), "}\n")
+func (goroutineJSON) tail(t *process.Process, hidden int) []byte {
+	return members("],\n\"hidden\":", hidden, `,"modules":`, describeModules(t), `,"problems":`, t.Problems(), "}\n")
 }
 
 // goroutineLines renders a line for the process, one for each goroutine, and one
@@ -141,13 +141,15 @@ func (goroutineJSON) tail(t *target.Target, hidden int) []byte {
 type goroutineLines struct{}
 
 func (goroutineLines) head(r *report.Document) []byte {
-	return members(`{"schema":"`+goroutinesSchema+`","source":`, r.Source, `,"process":`, r.Process, "}\n")
+	return members(`{"schema":"`+report.GoroutinesSchema+`","source":`, r.Source, `,"process":`, r.Process, "}\n")
 }
 
-func (goroutineLines) goroutine(r *goroutineReport) []byte { return members(`{"goroutine":`, r, "}\n") }
+func (goroutineLines) goroutine(r *report.Goroutine) []byte {
+	return members(`{"goroutine":`, r, "}\n")
+}
 
 func (goroutineLines) separator() string { return "" }
 
-func (goroutineLines) tail(t *target.Target, hidden int) []byte {
-	return members(`{"hidden":`, hidden, `,"modules":`, t.ReportModules(), `,"problems":`, t.ReportProblems(), "}\n")
+func (goroutineLines) tail(t *process.Process, hidden int) []byte {
+	return members(`{"hidden":`, hidden, `,"modules":`, describeModules(t), `,"problems":`, t.Problems(), "}\n")
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/sfcore/sfcore/report"
 
 	"github.com/spf13/cobra"
-
-	"github.com/sfcore/sfcore/target"
 )
 
 type infoCommand struct {
@@ -46,10 +44,10 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer t.Close()
-	head, modules := t.Head(), t.ReportModules()
+	head, modules := t.Head(), describeModules(t)
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	if c.format == "json" {
-		head.Threads, head.Modules, head.Problems = []report.Thread{}, modules, t.ReportProblems()
+		head.Threads, head.Modules, head.Problems = []report.Thread{}, modules, t.Problems()
 		if err := json.NewEncoder(out).Encode(&head); err != nil {
 			return err
 		}
@@ -75,7 +73,7 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 // missing reports whether a module has no file.
 func missing(modules []report.Module) bool {
 	for i := range modules {
-		if m := target.Match(modules[i].Match); m == target.MatchMissing || m == target.MatchMismatch {
+		if m := modules[i].Match; m == report.MatchMissing || m == report.MatchMismatch {
 			return true
 		}
 	}
@@ -128,14 +126,14 @@ func writeHints(out *bufio.Writer, modules []report.Module) {
 	var files, debug []string
 	for i := range modules {
 		m := &modules[i]
-		switch name := plain(path.Base(m.Path)); target.Match(m.Match) {
-		case target.MatchMissing, target.MatchMismatch:
+		switch name := plain(path.Base(m.Path)); m.Match {
+		case report.MatchMissing, report.MatchMismatch:
 			files = append(files, name)
-		case target.MatchBuildID, target.MatchPath:
+		case report.MatchBuildID, report.MatchPath:
 			if !m.Lines {
 				debug = append(debug, name)
 			}
-		case target.MatchMemory: // the vDSO
+		case report.MatchMemory: // the vDSO
 		}
 	}
 	if len(files) > 0 {

@@ -2,10 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/sfcore/sfcore/report"
 
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // encode returns v as JSON. The report's types always encode.
@@ -41,8 +42,8 @@ func (jsonFormat) thread(b []byte, r *threadReport) []byte { return append(b, en
 
 func (jsonFormat) separator() string { return ",\n" }
 
-func (jsonFormat) tail(t *target.Target) []byte {
-	return members("],\n\"modules\":", t.ReportModules(), `,"problems":`, t.ReportProblems(), "}\n")
+func (jsonFormat) tail(t *process.Process) []byte {
+	return members("],\n\"modules\":", describeModules(t), `,"problems":`, t.Problems(), "}\n")
 }
 
 // jsonLines renders a line for the process, one for each thread, and one for
@@ -59,6 +60,11 @@ func (jsonLines) thread(b []byte, r *threadReport) []byte {
 
 func (jsonLines) separator() string { return "" }
 
-func (jsonLines) tail(t *target.Target) []byte {
-	return members(`{"modules":`, t.ReportModules(), `,"problems":`, t.ReportProblems(), "}\n")
+func (jsonLines) tail(t *process.Process) []byte {
+	return members(`{"modules":`, describeModules(t), `,"problems":`, t.Problems(), "}\n")
+}
+
+// describeModules returns all modules; never nil.
+func describeModules(p *process.Process) []report.Module {
+	return slices.AppendSeq([]report.Module{}, p.Modules())
 }

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/target"
-	"github.com/sfcore/sfcore/unwind/gostack"
 	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/unwind/gostack"
 )
 
 // liveFlags are the flags for live processes.
@@ -101,7 +102,7 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 }
 
 // attach takes a snapshot of process pid.
-func (o *openFlags) attach(ctx context.Context, pid int, what core.AttachOptions) (*target.Target, error) {
+func (o *openFlags) attach(ctx context.Context, pid int, what core.AttachOptions) (*process.Process, error) {
 	opts, err := o.options(ctx)
 	if err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func (o *openFlags) attach(ctx context.Context, pid int, what core.AttachOptions
 	if err != nil {
 		return nil, err
 	}
-	return target.New(img, opts), nil
+	return process.New(img, opts), nil
 }
 
 // snapshot says how long a live process stood still, and with -v in what.

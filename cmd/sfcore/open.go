@@ -8,16 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/internal/debuginfod"
-	"github.com/sfcore/sfcore/target"
-	"github.com/sfcore/sfcore/unwind"
-	"github.com/sfcore/sfcore/unwind/gostack"
 	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/unwind"
 )
 
 // openFlags are the flags of every command that opens a core.
@@ -54,7 +52,7 @@ func (o *openFlags) register(cmd *cobra.Command) {
 }
 
 // open opens the core in args[0], with the program in args[1] if it is given.
-func (o *openFlags) open(ctx context.Context, args []string) (*target.Target, error) {
+func (o *openFlags) open(ctx context.Context, args []string) (*process.Process, error) {
 	opts, err := o.options(ctx, args[1:]...)
 	if err != nil {
 		return nil, err
@@ -81,7 +79,7 @@ func (o *openFlags) open(ctx context.Context, args []string) (*target.Target, er
 			return nil, errors.Join(err, img.Close())
 		}
 	}
-	return target.New(img, opts), nil
+	return process.New(img, opts), nil
 }
 
 // largeCore is the size of a core file, in bytes, whose segments and threads take
@@ -108,42 +106,32 @@ func (o *openFlags) check() error {
 	return cmp.Or(checkDirs("--sysroot", o.sysroot), checkDirs(pathFlag, o.paths...), checkDirs("--debug-dir", o.debug...), checkDirs("--sframe-dir", o.sidecar...))
 }
 
-// options are what the flags say of a target, with its program if that is given.
-func (o *openFlags) options(ctx context.Context, program ...string) (target.Options, error) {
+// options are what the flags say of a process, with its program if that is given.
+func (o *openFlags) options(ctx context.Context, program ...string) (process.Options, error) {
 	if err := o.check(); err != nil {
-		return target.Options{}, err
+		return process.Options{}, err
 	}
 	exe := ""
 	if len(program) > 0 {
 		exe = program[0]
 		if err := checkProgram(exe); err != nil {
-			return target.Options{}, err
+			return process.Options{}, err
 		}
 	}
-	steppers, err := parseMethods(o.methods)
-	if err != nil {
-		return target.Options{}, err
+	opts := process.Options{
+		Exe: exe, Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, SourceMap: o.sources, CacheDir: cacheDir(),
+		Methods: strings.Split(o.methods, ","), MaxFrames: o.frames, MaxTime: o.time,
 	}
-	var client *debuginfod.Client
+	if err := opts.Check(); err != nil {
+		return process.Options{}, err
+	}
 	if o.fetch {
-		if client, err = newClient(ctx); err != nil {
-			return target.Options{}, err
+		var err error
+		if opts.Debuginfod, err = process.NewDebuginfod(ctx, newProgress().fetching); err != nil {
+			return process.Options{}, fmt.Errorf("--debuginfod: %w", err)
 		}
 	}
-	return target.Options{
-		Exe: exe, Debuginfod: client, SourceMap: o.sources,
-		Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, CacheDir: cacheDir(), Steppers: steppers, MaxFrames: o.frames, MaxTime: o.time,
-	}, nil
-}
-
-// newClient makes what --debuginfod asks for.
-func newClient(ctx context.Context) (*debuginfod.Client, error) {
-	client, err := debuginfod.FromEnvironment(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("--debuginfod: %w", err)
-	}
-	client.Progress = newProgress().fetching
-	return client, nil
+	return opts, nil
 }
 
 // cacheDir is where results are kept that only save time; "" if there is no
@@ -154,35 +142,4 @@ func cacheDir() string {
 		return ""
 	}
 	return filepath.Join(dir, "sfcore")
-}
-
-// parseMethods turns "go,sframe,cfi,code,fp" into the steppers of unwinders.
-func parseMethods(list string) (func() []unwind.Stepper, error) {
-	names := strings.Split(list, ",")
-	for _, name := range names {
-		if !slices.Contains([]string{"go", "sframe", "cfi", "code", "fp"}, name) {
-			return nil, fmt.Errorf("--unwind: %q is not a method; use go, sframe, cfi, code and fp, separated by commas", name)
-		}
-	}
-	return func() []unwind.Stepper {
-		var steppers []unwind.Stepper
-		for _, name := range names {
-			switch name {
-			case "go":
-				steppers = append(steppers, new(gostack.Stepper))
-			case "sframe":
-				steppers = append(steppers, unwind.SFrameStepper{})
-				if slices.Contains(names, "fp") {
-					steppers = append(steppers, unwind.FramePointerStepper{Promised: true})
-				}
-			case "cfi":
-				steppers = append(steppers, new(unwind.CFIStepper))
-			case "code":
-				steppers = append(steppers, new(unwind.CodeStepper))
-			case "fp":
-				steppers = append(steppers, unwind.FramePointerStepper{})
-			}
-		}
-		return steppers
-	}, nil
 }

@@ -7,13 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/debuginfod"
 	"github.com/sfcore/sfcore/internal/elfx"
-	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/sframe"
-	"github.com/sfcore/sfcore/target"
-	"github.com/spf13/cobra"
 )
 
 func newSFrameCommand() *cobra.Command {
@@ -63,12 +65,12 @@ func (o *fileFlags) check() error {
 
 // open opens a program, library, object or core file, and loads its modules.
 // Files are tried first as ELF files; what is none may be a compressed core.
-func (o *fileFlags) open(ctx context.Context, name string) (*target.Target, error) {
-	t, err := target.OpenFile(name, target.Options{SFrameDirs: o.sidecar})
+func (o *fileFlags) open(ctx context.Context, name string) (*module.Set, error) {
+	t, err := module.OpenFile(name, o.sidecar)
 	var format *elfx.FormatError
 	switch {
 	case err == nil:
-	case name == "-", errors.Is(err, target.ErrCore), errors.As(err, &format) && format.Field == "e_ident":
+	case name == "-", errors.Is(err, module.ErrCore), errors.As(err, &format) && format.Field == "e_ident":
 		t, err = o.openCore(ctx, name)
 		if other, ok := errors.AsType[*elfx.FormatError](err); ok && other.Field == "e_ident" {
 			err = fmt.Errorf("%s: %s; a program, library, object or core file is needed", name, other.Msg)
@@ -79,19 +81,19 @@ func (o *fileFlags) open(ctx context.Context, name string) (*target.Target, erro
 	default:
 		return nil, err
 	}
-	for _, m := range t.Modules() {
-		t.Load(m)
+	for range t.All() { // opens their files
 	}
 	return t, nil
 }
 
-func (o *fileFlags) openCore(ctx context.Context, name string) (*target.Target, error) {
-	opts := target.Options{Sysroot: o.sysroot, Paths: o.paths, SFrameDirs: o.sidecar, CacheDir: cacheDir()}
+func (o *fileFlags) openCore(ctx context.Context, name string) (*module.Set, error) {
+	opts := module.Options{Sysroot: o.sysroot, Paths: o.paths, SFrameDirs: o.sidecar, CacheDir: cacheDir()}
 	if o.fetch {
-		client, err := newClient(ctx)
+		client, err := debuginfod.FromEnvironment(ctx)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--debuginfod: %w", err)
 		}
+		client.Progress = newProgress().fetching
 		opts.Debuginfod = client
 	}
 	progress := newProgress()
@@ -100,15 +102,15 @@ func (o *fileFlags) openCore(ctx context.Context, name string) (*target.Target, 
 	if err != nil {
 		return nil, err
 	}
-	return target.New(img, opts), nil
+	return module.Find(img, opts), nil
 }
 
 // sayFileProblems prints what is wrong with a file beside its section, and
 // reports whether anything is. Those of a core's modules are bt's to say.
-func sayFileProblems(stderr io.Writer, t *target.Target) bool {
+func sayFileProblems(stderr io.Writer, t *module.Set) bool {
 	said := false
-	for _, p := range t.Problems() {
-		if format := (*sframe.FormatError)(nil); len(t.Threads()) > 0 || errors.As(p, &format) {
+	for _, p := range problemsOf(t) {
+		if format := (*sframe.FormatError)(nil); len(t.Image().Threads) > 0 || errors.As(p, &format) {
 			continue
 		}
 		fmt.Fprintf(stderr, "sfcore: %s\n", plain(p.Error()))
@@ -117,9 +119,12 @@ func sayFileProblems(stderr io.Writer, t *target.Target) bool {
 	return said
 }
 
+// problemsOf returns what is wrong with an image and its modules.
+func problemsOf(t *module.Set) []error { return slices.Concat(t.Image().Problems, t.Problems()) }
+
 // noSFrame returns why a file has no .sframe section that can be used.
-func noSFrame(t *target.Target) error {
-	for _, p := range t.Problems() {
+func noSFrame(t *module.Set) error {
+	for _, p := range problemsOf(t) {
 		return p
 	}
 	return fmt.Errorf("%s: no .sframe section", t.Image().Path)
@@ -127,7 +132,7 @@ func noSFrame(t *target.Target) error {
 
 // functionName returns the name of the function at an address of a module, ""
 // if it is unknown.
-func functionName(m *target.Module, addr uint64) string {
+func functionName(m *module.Module, addr uint64) string {
 	names := m.Symbols()
 	if names == nil {
 		return ""
@@ -141,8 +146,8 @@ func functionName(m *target.Module, addr uint64) string {
 
 // guarded calls f, which reads the file called name while others may cut it off.
 func guarded(name string, f func() error) (err error) {
-	if fault := memreader.Guard(func() { err = f() }); fault != nil {
-		return fmt.Errorf("%s: it became shorter meanwhile: %w", name, fault)
+	if fault := module.Guard(func() { err = f() }); fault != nil {
+		return fmt.Errorf("%s: %w", name, fault)
 	}
 	return err
 }
@@ -181,7 +186,7 @@ func (*fileFlags) eachName(cmd *cobra.Command, names []string, f func(name strin
 }
 
 // eachFile is eachName with the files open.
-func (o *fileFlags) eachFile(cmd *cobra.Command, names []string, f func(*target.Target, *bufio.Writer) (found bool, err error)) error {
+func (o *fileFlags) eachFile(cmd *cobra.Command, names []string, f func(*module.Set, *bufio.Writer) (found bool, err error)) error {
 	return o.eachName(cmd, names, func(name string, out *bufio.Writer) (bool, error) {
 		t, err := o.open(cmd.Context(), name)
 		if err != nil {

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfcore/sfcore/sframe"
-	"github.com/sfcore/sfcore/target"
 	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/internal/module"
+	"github.com/sfcore/sfcore/sframe"
 )
 
 type checkCommand struct {
@@ -70,9 +71,9 @@ func (c *checkCommand) run(cmd *cobra.Command, args []string) error {
 			return c.list(out, name, findings(s, err), sframe.Severity(least))
 		})
 	}
-	return c.eachFile(cmd, args, func(t *target.Target, out *bufio.Writer) (found bool, err error) {
+	return c.eachFile(cmd, args, func(t *module.Set, out *bufio.Writer) (found bool, err error) {
 		checked := 0
-		for _, m := range t.Modules() {
+		for m := range t.All() {
 			list, ok := moduleFindings(m)
 			if !ok {
 				continue
@@ -102,12 +103,12 @@ func findings(s *sframe.Section, err error) []sframe.Finding {
 
 // moduleFindings returns what is wrong with a module's section; ok is false if
 // it has none.
-func moduleFindings(m *target.Module) (list []sframe.Finding, ok bool) {
-	if s := m.Tables().SFrame; s != nil {
+func moduleFindings(m *module.Module) (list []sframe.Finding, ok bool) {
+	if s := m.Tables.SFrame; s != nil {
 		return findings(s, nil), true
 	}
 	var format *sframe.FormatError
-	for _, p := range m.Problems {
+	for _, p := range m.Problems() {
 		if errors.As(p, &format) {
 			return findings(nil, format), true
 		}

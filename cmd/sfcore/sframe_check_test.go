@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/sframe"
-	"github.com/sfcore/sfcore/target"
 )
 
 func TestCheckGolden(t *testing.T) {
@@ -61,12 +61,12 @@ func TestFileFindings(t *testing.T) {
 		objectsDir + "/amd64-lld-concat/mixed-v2e1-v3.elf": {"segment-missing"},
 		coresDir + "/amd64-v2e1-debian-cpio/exe/cpio":      nil,
 	} {
-		tg, err := target.OpenFile(file, target.Options{})
+		tg, err := module.OpenFile(file, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, f := range fileFindings(tg.Modules()[0]) {
+		for _, f := range fileFindings(tg.Only()) {
 			got = append(got, f.ID)
 			if fileMeanings[f.ID] == "" {
 				t.Errorf("%s is not explained", f.ID)

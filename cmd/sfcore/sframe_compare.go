@@ -12,8 +12,8 @@ import (
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/sframe/compare"
-	"github.com/sfcore/sfcore/target"
 )
 
 type compareCommand struct {
@@ -58,7 +58,7 @@ there is one, 2 if a file cannot be read or has nothing to compare.`,
 type comparedModule struct {
 	name   string
 	arch   *arch.Arch
-	module *target.Module
+	module *module.Module
 	*compare.Result
 }
 
@@ -66,10 +66,10 @@ func (c *compareCommand) run(cmd *cobra.Command, args []string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return c.eachFile(cmd, args, func(t *target.Target, out *bufio.Writer) (found bool, err error) {
+	return c.eachFile(cmd, args, func(t *module.Set, out *bufio.Writer) (found bool, err error) {
 		compared := 0
-		for _, m := range t.Modules() {
-			tables := m.Tables()
+		for m := range t.All() {
+			tables := &m.Tables
 			if tables.SFrame == nil || len(tables.CFI) == 0 {
 				continue
 			}
@@ -91,9 +91,9 @@ func (c *compareCommand) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-func nothingToCompare(t *target.Target) error {
-	for _, m := range t.Modules() {
-		if m.Tables().SFrame != nil && len(m.Problems) == 0 {
+func nothingToCompare(t *module.Set) error {
+	for m := range t.All() {
+		if m.Tables.SFrame != nil && len(m.Problems()) == 0 {
 			return fmt.Errorf("%s: no .eh_frame to compare .sframe with", t.Image().Path)
 		}
 	}
@@ -101,12 +101,12 @@ func nothingToCompare(t *target.Target) error {
 }
 
 // compareTables compares the tables of a module.
-func compareTables(m *target.Module, a *arch.Arch) *compare.Result {
+func compareTables(m *module.Module, a *arch.Arch) *compare.Result {
 	progress := newProgress()
 	defer progress.clear()
 	code := m.Image().Code()
 	return compare.Compare(compare.Module{
-		Arch: a, SFrame: m.Tables().SFrame, CFI: m.Tables().CFI[0],
+		Arch: a, SFrame: m.Tables.SFrame, CFI: m.Tables.CFI[0],
 		Section:  func(addr uint64) string { return sectionName(code, addr-m.Bias) },
 		Progress: func(done, total int) { progress.count("comparing", m.Path, done, total) },
 	})

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/sfcore/sfcore/arch"
-	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/sframe/compare"
-	"github.com/sfcore/sfcore/target"
 	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/module"
+	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/sframe/compare"
+	"github.com/sfcore/sfcore/unwind"
 )
 
 type coverageCommand struct {
@@ -42,7 +44,7 @@ func (c *coverageCommand) run(cmd *cobra.Command, args []string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return c.eachFile(cmd, args, func(t *target.Target, out *bufio.Writer) (found bool, err error) {
+	return c.eachFile(cmd, args, func(t *module.Set, out *bufio.Writer) (found bool, err error) {
 		r := measure(t)
 		if c.format == "json" {
 			return false, json.NewEncoder(out).Encode(r)
@@ -87,13 +89,13 @@ type frameCounts struct {
 }
 
 // measure looks at the code of all modules, and at the frames of all threads.
-func measure(t *target.Target) *coverage {
+func measure(t *module.Set) *coverage {
 	r := &coverage{Schema: "sfcore.sframe-coverage/1", File: t.Image().Path, Modules: []moduleCoverage{}}
-	for _, m := range t.Modules() {
+	for m := range t.All() {
 		r.Modules = append(r.Modules, measureModule(t.Image().Arch, m))
 	}
-	if threads := t.Threads(); len(threads) > 0 {
-		r.countFrames(t, threads)
+	if len(t.Image().Threads) > 0 {
+		r.countFrames(t)
 	}
 	for i := range r.Modules {
 		r.Total.add(&r.Modules[i].coverageCounts)
@@ -101,9 +103,9 @@ func measure(t *target.Target) *coverage {
 	return r
 }
 
-func measureModule(a *arch.Arch, m *target.Module) moduleCoverage {
+func measureModule(a *arch.Arch, m *module.Module) moduleCoverage {
 	c := moduleCoverage{File: m.Path, lo: m.Lo, hi: m.Hi}
-	for _, p := range m.Problems {
+	for _, p := range m.Problems() {
 		c.Problems = append(c.Problems, strings.TrimPrefix(p.Error(), m.Path+": "))
 	}
 	if m.Image() == nil {
@@ -115,10 +117,10 @@ func measureModule(a *arch.Arch, m *target.Module) moduleCoverage {
 		code = append(code, compare.Range{Lo: r.Lo + m.Bias, Hi: r.Hi + m.Bias})
 	}
 	var problems []error
-	if s := m.Tables().SFrame; s != nil {
+	if s := m.Tables.SFrame; s != nil {
 		c.sframe, problems = compare.SFrameRanges(a, s)
 	}
-	cf, more := compare.CFIRanges(a, m.Tables().CFI)
+	cf, more := compare.CFIRanges(a, m.Tables.CFI)
 	c.cf = cf
 	for _, p := range append(problems, more...) {
 		c.Problems = append(c.Problems, p.Error())
@@ -129,15 +131,22 @@ func measureModule(a *arch.Arch, m *target.Module) moduleCoverage {
 }
 
 // countFrames walks all threads.
-func (r *coverage) countFrames(t *target.Target, threads []*core.Thread) {
+func (r *coverage) countFrames(t *module.Set) {
 	for i := range r.Modules {
 		r.Modules[i].Frames = &frameCounts{}
 	}
-	w := t.NewWalker()
-	for _, th := range threads {
-		s := w.Walk(th)
-		for i := range s.Frames {
-			r.countFrame(s.Frames[i].LookupPC())
+	img := t.Image()
+	u := unwind.Unwinder{Arch: img.Arch, Mem: t.Memory(), Find: t.Place, Steppers: process.DefaultSteppers()}
+	var frames []unwind.Frame
+	for i := range img.Threads {
+		th := &img.Threads[i]
+		if th.Err != nil {
+			continue
+		}
+		u.PACMask, u.Trapped = th.PACMask, img.Trapped(th, t.Memory())
+		frames, _ = u.Unwind(frames[:0], &th.Regs)
+		for i := range frames {
+			r.countFrame(frames[i].LookupPC())
 		}
 	}
 }

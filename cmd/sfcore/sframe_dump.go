@@ -4,11 +4,12 @@ import (
 	"bufio"
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/sframe"
-	"github.com/sfcore/sfcore/target"
-	"github.com/spf13/cobra"
 )
 
 type dumpCommand struct {
@@ -55,7 +56,7 @@ section. docs/sframe-json.md describes what --format json prints.`,
 type listed struct {
 	file, format string
 	section      *sframe.Section
-	module       *target.Module // nil if there is only the section
+	module       *module.Module // nil if there is only the section
 	code         []elfx.Code    // of an object: addresses are shown relative to these
 }
 
@@ -157,8 +158,8 @@ func (c *dumpCommand) sections(cmd *cobra.Command, name string) (list []listed, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	for _, m := range t.Modules() {
-		if s := m.Tables().SFrame; s != nil {
+	for m := range t.All() {
+		if s := m.Tables.SFrame; s != nil {
 			l := listed{file: m.Path, format: bfdName(m.Image()), section: s, module: m}
 			if m.Image().Type == elfx.TypeRel {
 				l.code = m.Image().Code()
@@ -170,7 +171,7 @@ func (c *dumpCommand) sections(cmd *cobra.Command, name string) (list []listed, 
 		defer t.Close()
 		return nil, nil, nil, noSFrame(t)
 	}
-	for _, p := range t.Problems() {
+	for _, p := range problemsOf(t) {
 		problems = append(problems, p.Error())
 	}
 	return list, problems, func() { t.Close() }, nil

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/sframe"
-	"github.com/sfcore/sfcore/target"
 )
 
 // fileMeanings are the findings about how a file holds its section, which are
@@ -19,10 +19,10 @@ var fileMeanings = map[string]string{
 
 // fileFindings returns what is odd in how a module's file holds its own
 // section. Offsets are those of the section's first byte.
-func fileFindings(m *target.Module) []sframe.Finding {
+func fileFindings(m *module.Module) []sframe.Finding {
 	f := m.Image()
 	s := f.Section(".sframe")
-	if s == nil || m.SFrameFile != "" {
+	if s == nil || m.Files.Sidecar != "" {
 		return nil
 	}
 	var list []sframe.Finding

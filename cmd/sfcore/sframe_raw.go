@@ -6,8 +6,9 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/internal/elfx"
 )
 
 // rawFlags are the flags of commands that take the bytes of a section too.

@@ -8,10 +8,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/sframe/synth"
-	"github.com/sfcore/sfcore/target"
-	"github.com/spf13/cobra"
 )
 
 type synthCommand struct {
@@ -56,7 +57,7 @@ func (c *synthCommand) run(cmd *cobra.Command, file string) error {
 	case c.version != 2 && c.version != 3:
 		return fmt.Errorf("--sframe-version: %d is neither 2 nor 3", c.version)
 	}
-	t, err := target.OpenFile(file, target.Options{})
+	t, err := module.OpenFile(file, nil)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (c *synthCommand) run(cmd *cobra.Command, file string) error {
 	}
 	name := c.out
 	if st, err := os.Stat(name); err == nil && st.IsDir() {
-		name = filepath.Join(name, side.BuildID+target.SidecarSuffix)
+		name = filepath.Join(name, side.BuildID+module.SidecarSuffix)
 	}
 	if err := replaceFile(name, func(w io.Writer) error { _, err := side.WriteTo(w); return err }); err != nil {
 		return err
@@ -80,14 +81,14 @@ func (c *synthCommand) run(cmd *cobra.Command, file string) error {
 const pageSize = 64 << 10
 
 // synthesise makes the sidecar of the only module of t.
-func synthesise(t *target.Target, version sframe.Version) (*synth.Sidecar, *synth.Report, error) {
-	m := t.Modules()[0]
-	tables := m.Tables()
+func synthesise(t *module.Set, version sframe.Version) (*synth.Sidecar, *synth.Report, error) {
+	m := t.Only()
+	tables := &m.Tables
 	switch {
 	case m.BuildID == "":
 		return nil, nil, fmt.Errorf("%s: no build-id, by which the sidecar would be found", m.Path)
-	case len(tables.CFI) == 0 && len(m.Problems) > 0:
-		return nil, nil, m.Problems[0]
+	case len(tables.CFI) == 0 && len(m.Problems()) > 0:
+		return nil, nil, m.Problems()[0]
 	case len(tables.CFI) == 0:
 		return nil, nil, fmt.Errorf("%s: no .eh_frame", m.Path)
 	}

@@ -8,12 +8,11 @@ import (
 
 	"github.com/sfcore/sfcore/report"
 
-	"github.com/sfcore/sfcore/internal/resolve"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // sourceMap is the value of --map.
-type sourceMap []resolve.Substitution
+type sourceMap []process.Substitution
 
 // String implements pflag.Value.
 func (m *sourceMap) String() string { return "" }
@@ -27,17 +26,17 @@ func (m *sourceMap) Set(text string) error {
 	if !ok || to == "" {
 		return errors.New("not of the form FROM=TO")
 	}
-	*m = append(*m, resolve.Substitution{From: from, To: to})
+	*m = append(*m, process.Substitution{From: from, To: to})
 	return nil
 }
 
 // sources shows source lines below frames. The threads of a process are mostly
 // in the same few places, whose lines it remembers.
 type sources struct {
-	target *target.Target
-	around int
-	mu     sync.Mutex
-	shown  map[place]string
+	process *process.Process
+	around  int
+	mu      sync.Mutex
+	shown   map[place]string
 }
 
 type place struct {
@@ -72,7 +71,7 @@ func (s *sources) append(b []byte, f *report.Frame, paint painter) []byte {
 
 func (s *sources) render(f *report.Frame, paint painter) string {
 	var b strings.Builder
-	for _, l := range s.target.SourceLines(f.File, f.Module, f.Line, s.around) {
+	for _, l := range s.process.SourceLines(f.File, f.Module, f.Line, s.around) {
 		text := strings.TrimRight(fmt.Sprintf("%6d  %s", l.Number, plain(l.Text)), " \t")
 		if l.Number == f.Line {
 			fmt.Fprintf(&b, "     > %s\n", text)

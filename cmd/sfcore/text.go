@@ -8,7 +8,7 @@ import (
 
 	"github.com/sfcore/sfcore/report"
 
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // textFormat renders the report for people.
@@ -75,7 +75,7 @@ func orUnknown(names ...string) string {
 func (*textFormat) separator() string { return "" }
 
 // tail says how long a live process stood still.
-func (w *textFormat) tail(t *target.Target) []byte {
+func (w *textFormat) tail(t *process.Process) []byte {
 	live := t.Image().Live
 	if live == nil {
 		return nil

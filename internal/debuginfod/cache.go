@@ -106,16 +106,10 @@ func (e entry) check(name string) error {
 }
 
 func (e entry) checkMapped(data []byte) error {
-	var id string
-	var err error
-	fault := memreader.Guard(func() {
-		var f *elfx.File
-		if f, err = elfx.Parse(data); err == nil {
-			id = f.BuildID()
-		}
-	})
+	id, err := elfx.MappedBuildID(data)
+	fault := (*memreader.FaultError)(nil)
 	switch {
-	case fault != nil:
+	case errors.As(err, &fault):
 		return errors.New("the file became shorter, or cannot be read, in the cache")
 	case err != nil:
 		return err

@@ -32,7 +32,8 @@ const (
 var imports = map[string]string{
 	"arch":          "",
 	"memreader":     "",
-	"internal/elfx": "",
+	"report":        "",
+	"internal/elfx": "memreader",
 
 	"internal/disasm": "arch",
 
@@ -57,13 +58,12 @@ var imports = map[string]string{
 	"sframe/compare": "arch sframe cfi",
 	"sframe/synth":   "arch sframe cfi internal/elfx",
 
-	"report": "",
+	"internal/module": "report arch memreader internal/elfx sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod",
+	"process":         "report arch memreader internal/elfx core unwind unwind/gostack internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod internal/delve/wire",
 
-	"target": "report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
-
-	"dap":          "report target arch memreader internal/disasm core unwind internal/symbol internal/dwarf/value",
+	"dap":          "report process arch memreader internal/disasm core unwind",
 	"dap/daptest":  "",
-	"plugin":       "report target arch memreader sframe core internal/symbol plugin/proto",
+	"plugin":       "report process arch memreader sframe core plugin/proto",
 	"plugin/proto": "",
 
 	"plugin/delvehost": "arch memreader core plugin",
@@ -71,13 +71,13 @@ var imports = map[string]string{
 	"internal/delve/wire":    "arch memreader",
 	"internal/delve/backend": "internal/delve/wire",
 
-	"cmd/sfcore": "report internal/delve/wire arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/symbol internal/resolve target internal/debuginfod internal/delve/rpc dap plugin sframe/compare sframe/synth",
+	"cmd/sfcore": "report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 
-	"cmd/sfcore-plugin": "report unwind/gostack core target plugin",
+	"cmd/sfcore-plugin": "unwind/gostack core process plugin",
 	"cmd/sfcore-delve":  "internal/delve/backend",
 
 	"bench":        "",
-	"test/torture": "report memreader internal/elfx unwind core target",
+	"test/torture": "report memreader internal/elfx internal/module unwind core process",
 
 	"internal/testkit": "arch memreader internal/elfx",
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/sfcore/sfcore/internal/elfx"
-	"github.com/sfcore/sfcore/memreader"
 )
 
 // maxListed bounds the files below Options.Paths: a whole distribution has
@@ -110,10 +109,6 @@ func readID(name string) (id string) {
 		return ""
 	}
 	defer release()
-	_ = memreader.Guard(func() {
-		if e, err := elfx.Parse(data); err == nil {
-			id = e.BuildID()
-		}
-	}) // a file that shrinks meanwhile has none
+	id, _ = elfx.MappedBuildID(data) // a file that shrinks meanwhile has none
 	return id
 }

@@ -3,8 +3,8 @@ package symbol_test
 import (
 	"fmt"
 
+	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/symbol"
-	"github.com/sfcore/sfcore/target"
 )
 
 // Name three addresses of programs: one of a C++ function, one of an entry of
@@ -18,19 +18,19 @@ func Example() {
 		{"../../testdata/cores/amd64-v3-plt-2/exe/pltmain", 0x1020},
 		{"../../testdata/cores/amd64-v3-plt-2/exe/pltmain", 0x1},
 	} {
-		t, err := target.OpenFile(at.path, target.Options{})
+		f, release, err := elfx.Open(at.path)
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		locations := symbol.New(t.Modules()[0].Image()).Lookup(at.addr, nil)
+		locations := symbol.New(f).Lookup(at.addr, nil)
 		for _, l := range locations {
 			fmt.Printf("%#x: %s+%#x (%s)\n", at.addr, symbol.Demangle(l.Func), l.Offset, l.From)
 		}
 		if len(locations) == 0 {
 			fmt.Printf("%#x: unknown\n", at.addr)
 		}
-		t.Close()
+		release()
 	}
 	// Output:
 	// 0x402a88: outer::(anonymous namespace)::operator+(outer::(anonymous namespace)::Node<long, 7> const&, int)+0x8 (symtab)

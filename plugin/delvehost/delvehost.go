@@ -29,12 +29,12 @@ import (
 // If delve has a core file open, p.Core is that file: the plugin opens it itself,
 // since delve reads the program's bytes at the addresses of libraries. Of the
 // rest of p, only Options count.
-func Open(ctx context.Context, c *plugin.Client, group *proc.TargetGroup, p plugin.Process) (*plugin.Session, error) {
+func Open(ctx context.Context, c *plugin.Client, group *proc.TargetGroup, p plugin.Spec) (*plugin.Session, error) {
 	if recorded, trace := group.Recorded(); recorded && trace == "" {
 		if p.Core == "" {
-			return nil, errors.New("delve has a core file open, but plugin.Process does not name it")
+			return nil, errors.New("delve has a core file open, but plugin.Spec does not name it")
 		}
-		return c.Open(ctx, plugin.Process{Core: p.Core, Options: p.Options})
+		return c.Open(ctx, plugin.Spec{Core: p.Core, Options: p.Options})
 	}
 	img, err := image(group.Selected)
 	if err != nil {

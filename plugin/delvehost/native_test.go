@@ -23,7 +23,7 @@ import (
 
 	"github.com/sfcore/sfcore/plugin"
 	"github.com/sfcore/sfcore/plugin/delvehost"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // roleEnv makes this test's program another one.
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-func openNothing(_ context.Context, p plugin.Process) (*target.Target, error) {
+func openNothing(_ context.Context, p plugin.Spec) (*process.Process, error) {
 	return nil, fmt.Errorf("asked to open %q", p.Core)
 }
 
@@ -109,7 +109,7 @@ func startPlugin(t *testing.T) *plugin.Client {
 func TestOpen(t *testing.T) {
 	group := debuggee(t)
 	c := startPlugin(t)
-	s, err := delvehost.Open(t.Context(), c, group, plugin.Process{})
+	s, err := delvehost.Open(t.Context(), c, group, plugin.Spec{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestEnded(t *testing.T) {
 	if err := group.Continue(); !errors.As(err, new(proc.ErrProcessExited)) {
 		t.Fatalf("got %v, want that the process has exited", err)
 	}
-	if _, err := delvehost.Open(t.Context(), c, group, plugin.Process{}); !errors.As(err, new(proc.ErrProcessExited)) {
+	if _, err := delvehost.Open(t.Context(), c, group, plugin.Spec{}); !errors.As(err, new(proc.ErrProcessExited)) {
 		t.Errorf("got %v, want that the process has exited", err)
 	}
 }
@@ -187,7 +187,7 @@ func hostToBeKilled() {
 	if err != nil {
 		fail(err)
 	}
-	s, err := delvehost.Open(context.Background(), c, group, plugin.Process{})
+	s, err := delvehost.Open(context.Background(), c, group, plugin.Spec{})
 	if err != nil {
 		fail(err)
 	}
@@ -262,7 +262,7 @@ func Example() {
 		return
 	}
 	defer client.Close()
-	session, err := delvehost.Open(ctx, client, group, plugin.Process{})
+	session, err := delvehost.Open(ctx, client, group, plugin.Spec{})
 	if err != nil {
 		fmt.Println(err)
 		return

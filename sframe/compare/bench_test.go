@@ -4,21 +4,21 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/sframe/compare"
 	"github.com/sfcore/sfcore/sframe/synth"
-	"github.com/sfcore/sfcore/target"
 )
 
 // BenchmarkCompare is about libc, 3919 FDEs, with an .sframe section made of
 // them.
 func BenchmarkCompare(b *testing.B) {
-	tg, err := target.OpenFile("../../testdata/cores/amd64-v3-libcdyn-1/sysroot/usr/lib/x86_64-linux-gnu/libc.so.6", target.Options{})
+	tg, err := module.OpenFile("../../testdata/cores/amd64-v3-libcdyn-1/sysroot/usr/lib/x86_64-linux-gnu/libc.so.6", nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer tg.Close()
-	c := tg.Modules()[0].Tables().CFI[0]
+	c := tg.Only().Tables.CFI[0]
 	const addr = 0x400000
 	data, _, err := synth.Section(arch.AMD64, c, sframe.V3, addr)
 	if err != nil {

@@ -10,28 +10,28 @@ import (
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/cfi"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/sframe/compare"
-	"github.com/sfcore/sfcore/target"
 )
 
 // opened is a file with both tables.
 type opened struct {
 	compare.Module
 	code []elfx.Code
-	t    *target.Target
+	t    *module.Set
 }
 
 // open opens a file; ok is false if it has not both tables.
 func open(t testing.TB, path string) (m opened, ok bool) {
 	t.Helper()
-	tg, err := target.OpenFile(path, target.Options{})
+	tg, err := module.OpenFile(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tg.Close() })
-	mod := tg.Modules()[0]
-	tables := mod.Tables()
+	mod := tg.Only()
+	tables := &mod.Tables
 	if tables.SFrame == nil || len(tables.CFI) == 0 {
 		return m, false
 	}
@@ -155,7 +155,7 @@ func TestCorpus(t *testing.T) {
 		if len(r.Problems) > 0 {
 			t.Errorf("%s: got problems %v", path, r.Problems)
 		}
-		names := m.t.Modules()[0].Symbols()
+		names := m.t.Only().Symbols()
 		prefix, isPartial := partial[filepath.Base(path)]
 		for _, d := range r.Differences {
 			habits[d.Habit]++

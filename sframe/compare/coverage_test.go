@@ -80,7 +80,7 @@ func TestTableRanges(t *testing.T) {
 	if want = compare.NewRanges(want); !slices.Equal(sf, want) {
 		t.Errorf("got %#x, want %#x", sf, want)
 	}
-	cf, errs := compare.CFIRanges(m.Arch, m.t.Modules()[0].Tables().CFI)
+	cf, errs := compare.CFIRanges(m.Arch, m.t.Only().Tables.CFI)
 	if len(errs) > 0 || !slices.Equal(cf, sf) {
 		t.Errorf("got %#x, %v, want %#x", cf, errs, sf)
 	}

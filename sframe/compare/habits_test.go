@@ -89,7 +89,7 @@ func TestCauses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := compare.Compare(module(t, tt.arch, data, ehFrame(binary.LittleEndian, ra, start, tt.program), tt.section))
+			r := compare.Compare(pair(t, tt.arch, data, ehFrame(binary.LittleEndian, ra, start, tt.program), tt.section))
 			got := ""
 			for _, d := range r.Differences {
 				got += string(d.Cause) + "/" + d.Field + "/" + d.Habit
@@ -113,7 +113,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-func module(t testing.TB, a *arch.Arch, sf, eh []byte, section string) compare.Module {
+func pair(t testing.TB, a *arch.Arch, sf, eh []byte, section string) compare.Module {
 	t.Helper()
 	s, err := sframe.Parse(sf, 0x4000, sframe.Options{})
 	if err != nil {
@@ -158,7 +158,7 @@ func TestMissing(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := compare.Compare(module(t, arch.AMD64, tt.data, eh, ".text"))
+			r := compare.Compare(pair(t, arch.AMD64, tt.data, eh, ".text"))
 			var got []string
 			for _, d := range r.Differences {
 				got = append(got, string(d.Cause)+" "+hex(d.Lo)+"-"+hex(d.Hi))
@@ -182,7 +182,7 @@ func TestCompareBounded(t *testing.T) {
 	}
 	eh := ehFrame(binary.LittleEndian, 16, []byte{defCFA, 7, 8, offset | 16, 1}, nil)
 	copy(eh[len(eh)-4-8:], []byte{0xff, 0xff, 0xff, 0x7f}) // address_range
-	r := compare.Compare(module(t, arch.AMD64, data, eh, ".text"))
+	r := compare.Compare(pair(t, arch.AMD64, data, eh, ".text"))
 	if len(r.Problems) != 1 || len(r.Differences) > 1 {
 		t.Errorf("got %v and %d differences, want one problem", r.Problems, len(r.Differences))
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/cfi"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/sframe/compare"
 	"github.com/sfcore/sfcore/sframe/synth"
-	"github.com/sfcore/sfcore/target"
 )
 
 const (
@@ -173,14 +173,14 @@ func TestCorpus(t *testing.T) {
 		if st, err := os.Stat(path); err != nil || st.IsDir() {
 			continue
 		}
-		tg, err := target.OpenFile(path, target.Options{})
+		tg, err := module.OpenFile(path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		a := tg.Image().Arch
-		for _, c := range tg.Modules()[0].Tables().CFI {
+		for _, c := range tg.Only().Tables.CFI {
 			for _, version := range []sframe.Version{sframe.V2, sframe.V3} {
-				if _, hi := tg.Modules()[0].Image().Span(); hi > 1<<31 {
+				if _, hi := tg.Only().Image().Span(); hi > 1<<31 {
 					continue // too far from sframeAt
 				}
 				data, r, err := synth.Section(a, c, version, sframeAt)
@@ -250,14 +250,14 @@ func FuzzSection(f *testing.F) {
 
 // BenchmarkSection is about libc: 3919 FDEs.
 func BenchmarkSection(b *testing.B) {
-	tg, err := target.OpenFile("../../testdata/cores/amd64-v3-libcdyn-1/sysroot/usr/lib/x86_64-linux-gnu/libc.so.6", target.Options{})
+	tg, err := module.OpenFile("../../testdata/cores/amd64-v3-libcdyn-1/sysroot/usr/lib/x86_64-linux-gnu/libc.so.6", nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer tg.Close()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := synth.Section(arch.AMD64, tg.Modules()[0].Tables().CFI[0], sframe.V3, sframeAt); err != nil {
+		if _, _, err := synth.Section(arch.AMD64, tg.Only().Tables.CFI[0], sframe.V3, sframeAt); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,10 +9,11 @@ import (
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
+
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -96,8 +97,8 @@ func (s *subject) load() error {
 }
 
 // options are where the files of a case in dir are found.
-func options(dir string) target.Options {
-	return target.Options{Paths: []string{filepath.Join(dir, "exe"), filepath.Join(dir, "debug")}, Sysroot: filepath.Join(dir, "sysroot")}
+func options(dir string) process.Options {
+	return process.Options{Paths: []string{filepath.Join(dir, "exe"), filepath.Join(dir, "debug")}, Sysroot: filepath.Join(dir, "sysroot")}
 }
 
 // walk walks the stacks of the undamaged core, in the file at path.
@@ -112,10 +113,9 @@ func (s *subject) walk(path string) error {
 	}
 	r := &recorder{mem: img.Mem}
 	img.Mem = r
-	t := target.New(img, options(s.dir))
+	t := process.New(img, options(s.dir))
 	defer t.Close()
-	for _, m := range t.Modules() {
-		t.Load(m)
+	for range t.Modules() { // opens their files, which reads memory too
 	}
 	s.threads = nil
 	for _, th := range t.Threads() {

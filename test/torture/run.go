@@ -14,10 +14,11 @@ import (
 	"runtime/metrics"
 	"time"
 
+	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/report"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 const (
@@ -190,7 +191,7 @@ func allocated() uint64 {
 
 // check does with a damaged core, and with the damaged object if there is one,
 // what commands do.
-func (w *worker) check(s *subject, coreFile string, opts target.Options, object string, cut int) error {
+func (w *worker) check(s *subject, coreFile string, opts process.Options, object string, cut int) error {
 	ctx := context.Background()
 	if object != "" {
 		checkObject(object)
@@ -200,7 +201,7 @@ func (w *worker) check(s *subject, coreFile string, opts target.Options, object 
 		w.tally.Refused++
 		return nil //nolint:nilerr // as it should
 	}
-	t := target.New(img, opts)
+	t := process.New(img, opts)
 	defer t.Close()
 	r, err := t.Report(ctx, t.Threads())
 	if err != nil {
@@ -250,7 +251,7 @@ func roundTrip(r *report.Document) error {
 }
 
 // compare checks that stacks are whole that need no byte beyond the cut.
-func (w *worker) compare(s *subject, t *target.Target, cut uint64) error {
+func (w *worker) compare(s *subject, t *process.Process, cut uint64) error {
 	for i := range s.threads {
 		want := &s.threads[i]
 		if want.needs > cut {
@@ -282,14 +283,13 @@ const maxListed = 100_000
 
 // checkObject reads everything in a damaged executable or library.
 func checkObject(name string) {
-	t, err := target.OpenFile(name, target.Options{})
+	set, err := module.OpenFile(name, nil)
 	if err != nil {
 		return
 	}
-	defer t.Close()
-	for _, m := range t.Modules() {
-		t.Load(m)
-		s := m.Tables().SFrame
+	defer set.Close()
+	for m := range set.All() {
+		s := m.Tables.SFrame
 		if s == nil {
 			continue
 		}
@@ -305,7 +305,7 @@ func checkObject(name string) {
 			if n++; n > maxListed {
 				break
 			}
-			t.Locate(f.Start, nil)
+			set.Locate(f.Start, nil)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind"
 	"github.com/sfcore/sfcore/unwind/gostack"
 )
@@ -80,7 +80,7 @@ func open(t testing.TB, name string) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tg := target.New(img, target.Options{Paths: []string{filepath.Join(dir, "exe")}})
+	tg := process.New(img, process.Options{Paths: []string{filepath.Join(dir, "exe")}})
 	t.Cleanup(func() { tg.Close() })
 	p := &program{a: img.Arch, order: binary.LittleEndian}
 	if p.a.BigEndian {

@@ -10,24 +10,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // TestOpen walks the stacks of cores' processes through a dlv that holds them.
 func TestOpen(t *testing.T) {
 	for _, name := range []string{"amd64-v3-threads", "amd64-v2-plt-1", "aarch64-v3-threads", "amd64-v3-deep"} {
 		t.Run(name, func(t *testing.T) {
-			f := &fake{target: openCore(t, name)}
+			f := &fake{process: openCore(t, name)}
 			img, err := Open(t.Context(), f.listen(t))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(img.Problems) > 0 || img.PID != f.target.Image().PID || img.Threads[0].ID != f.target.Image().Threads[0].ID {
+			if len(img.Problems) > 0 || img.PID != f.process.Image().PID || img.Threads[0].ID != f.process.Image().Threads[0].ID {
 				t.Errorf("got process %d, thread %d first, problems %v", img.PID, img.Threads[0].ID, img.Problems)
 			}
-			tgt := target.New(img, optionsFor(name))
+			tgt := process.New(img, optionsFor(name))
 			defer tgt.Close()
-			compareStacks(t, tgt, f.target)
+			compareStacks(t, tgt, f.process)
 			if n := f.calls["ExamineMemory"]; n > 200 {
 				t.Errorf("got %d reads of memory, want at most 200", n)
 			}
@@ -35,7 +35,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-func compareStacks(t *testing.T, got, want *target.Target) {
+func compareStacks(t *testing.T, got, want *process.Process) {
 	t.Helper()
 	for _, th := range want.Threads() {
 		w, err := want.Stack(th.ID)
@@ -60,9 +60,9 @@ func compareStacks(t *testing.T, got, want *target.Target) {
 
 // TestBreakpoint has dlv's instructions in memory, over all calls of a stack.
 func TestBreakpoint(t *testing.T) {
-	f := &fake{target: openCore(t, "amd64-v3-deep")}
-	first := f.target.Threads()[0]
-	stack, err := f.target.Stack(first.ID)
+	f := &fake{process: openCore(t, "amd64-v3-deep")}
+	first := f.process.Threads()[0]
+	stack, err := f.process.Stack(first.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,9 +99,9 @@ func TestBreakpoint(t *testing.T) {
 	if n, err := img.Mem.ReadMem(make([]byte, 8), calls[0]-3); n != 3 || err == nil || !strings.Contains(err.Error(), "breakpoint") {
 		t.Errorf("got %d bytes, %v, want 3 and a breakpoint", n, err)
 	}
-	tgt := target.New(img, optionsFor("amd64-v3-deep"))
+	tgt := process.New(img, optionsFor("amd64-v3-deep"))
 	defer tgt.Close()
-	compareStacks(t, tgt, f.target)
+	compareStacks(t, tgt, f.process)
 }
 
 // TestRefused has answers that are not believed, or processes that cannot be
@@ -131,7 +131,7 @@ func TestRefused(t *testing.T) {
 	shared := openCore(t, "amd64-v3-threads")
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := &fake{target: shared}
+			f := &fake{process: shared}
 			f.answer = func(method string, _ json.RawMessage) (any, error) {
 				if method == tt.method {
 					return text(tt.answer), nil
@@ -148,8 +148,8 @@ func TestRefused(t *testing.T) {
 
 // TestThreadError has dlv refuse the registers of one thread.
 func TestThreadError(t *testing.T) {
-	f := &fake{target: openCore(t, "amd64-v3-threads")}
-	last := f.target.Image().Threads[len(f.target.Image().Threads)-1].ID
+	f := &fake{process: openCore(t, "amd64-v3-threads")}
+	last := f.process.Image().Threads[len(f.process.Image().Threads)-1].ID
 	f.answer = func(method string, args json.RawMessage) (any, error) {
 		var in registersIn
 		if method == "ListRegisters" && json.Unmarshal(args, &in) == nil && in.ThreadID == last {
@@ -171,7 +171,7 @@ func TestThreadError(t *testing.T) {
 
 // TestGone lets the process go on: nothing is read of it any more.
 func TestGone(t *testing.T) {
-	f := &fake{target: openCore(t, "amd64-v3-threads")}
+	f := &fake{process: openCore(t, "amd64-v3-threads")}
 	hits := 1
 	f.answer = func(method string, _ json.RawMessage) (any, error) {
 		if method == "ListBreakpoints" {
@@ -201,7 +201,7 @@ func TestGone(t *testing.T) {
 
 // TestSingleClient tells what the end of the connection will do.
 func TestSingleClient(t *testing.T) {
-	f := &fake{target: openCore(t, "amd64-v3-deep")}
+	f := &fake{process: openCore(t, "amd64-v3-deep")}
 	f.answer = func(method string, _ json.RawMessage) (any, error) {
 		if method == "IsMulticlient" {
 			return multiclientOut{false}, nil
@@ -285,7 +285,7 @@ func FuzzAnswers(f *testing.F) {
 			t.Fatalf("got %v, %v", img, err)
 		}
 		if err == nil {
-			tgt := target.New(img, target.Options{Sysroot: t.TempDir()})
+			tgt := process.New(img, process.Options{Sysroot: t.TempDir()})
 			for _, th := range tgt.Threads() {
 				_, _ = tgt.Stack(th.ID)
 			}

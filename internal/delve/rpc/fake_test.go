@@ -13,34 +13,34 @@ import (
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/memreader"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/process"
 )
 
 // fake is a dlv --headless that holds the process of a core.
 type fake struct {
-	target *target.Target
-	mu     sync.Mutex
-	calls  map[string]int
+	process *process.Process
+	mu      sync.Mutex
+	calls   map[string]int
 	// answer, if set, is asked first; nil and no error is no answer of its own.
 	answer func(method string, args json.RawMessage) (any, error)
 }
 
 const coresDir = "../../../testdata/cores"
 
-func openCore(t testing.TB, name string) *target.Target {
+func openCore(t testing.TB, name string) *process.Process {
 	t.Helper()
 	dir := filepath.Join(coresDir, name)
 	img, err := core.Open(t.Context(), filepath.Join(dir, "core.zst"), core.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	tgt := target.New(img, optionsFor(name))
+	tgt := process.New(img, optionsFor(name))
 	t.Cleanup(func() { tgt.Close() })
 	return tgt
 }
 
-func optionsFor(name string) target.Options {
-	return target.Options{Paths: []string{filepath.Join(coresDir, name, "exe")}}
+func optionsFor(name string) process.Options {
+	return process.Options{Paths: []string{filepath.Join(coresDir, name, "exe")}}
 }
 
 // listen serves the fake, and returns its address.
@@ -105,7 +105,7 @@ func (f *fake) reply(method string, args json.RawMessage) (any, error) {
 			return result, err
 		}
 	}
-	img := f.target.Image()
+	img := f.process.Image()
 	switch method {
 	case "IsMulticlient":
 		return multiclientOut{true}, nil
@@ -121,13 +121,13 @@ func (f *fake) reply(method string, args json.RawMessage) (any, error) {
 		return breakpointsOut{}, nil
 	case "ListDynamicLibraries":
 		var out librariesOut
-		for _, m := range f.target.Modules() {
-			if !m.Main && m.Path[0] == '/' {
-				f.target.Load(m)
+		entry, _ := f.process.Image().Auxv.Get(core.ATEntry)
+		for m := range f.process.Modules() {
+			if main := entry-uint64(m.Base) < uint64(m.End-m.Base); !main && m.Path[0] == '/' {
 				out.List = append(out.List, struct {
 					Path    string
 					Address uint64
-				}{m.Path, m.Bias})
+				}{m.Path, uint64(m.Bias)})
 			}
 		}
 		return out, nil
@@ -157,7 +157,7 @@ func (f *fake) reply(method string, args json.RawMessage) (any, error) {
 
 // memory reads all of a range or nothing. Pages are mapped as a whole.
 func (f *fake) memory(in memoryIn) (any, error) {
-	mem, err := memreader.ReadFull(f.target.Memory(), in.Address, in.Length)
+	mem, err := memreader.ReadFull(f.process.Memory(), in.Address, in.Length)
 	if err != nil && (len(mem) == 0 || in.Length > pageSize) {
 		return nil, err
 	}

@@ -31,6 +31,16 @@ type Sink struct {
 	Goroutine func(*Goroutine) bool
 }
 
+// Lister is List with the program that find returns. Tests replace it, to answer
+// in sfcore-delve's place.
+var Lister = func(ctx context.Context, find func() (string, error), setup *Setup, mem memreader.Reader, sink Sink) error {
+	program, err := find()
+	if err != nil {
+		return err
+	}
+	return List(ctx, program, setup, mem, sink)
+}
+
 // List has program, which is sfcore-delve, look for goroutines in a process whose
 // memory is mem.
 //

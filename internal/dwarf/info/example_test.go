@@ -4,19 +4,19 @@ import (
 	"fmt"
 
 	"github.com/sfcore/sfcore/internal/dwarf/info"
-	"github.com/sfcore/sfcore/target"
+	"github.com/sfcore/sfcore/internal/elfx"
 )
 
 // Show what a program has at an address: the function, its line in the source,
 // and the variables in scope.
 func Example() {
-	t, err := target.OpenFile("../../../testdata/cores/amd64-v3-threads/exe/threads", target.Options{})
+	f, release, err := elfx.Open("../../../testdata/cores/amd64-v3-threads/exe/threads")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer t.Close()
-	d := info.New(t.Modules()[0].Image(), info.Options{})
+	defer release()
+	d := info.New(f, info.Options{})
 	if d == nil {
 		fmt.Println("no debug information")
 		return

@@ -225,7 +225,7 @@ func TestMixed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	stacks := func(t *testing.T, group *proc.TargetGroup, p plugin.Process) *report.Document {
+	stacks := func(t *testing.T, group *proc.TargetGroup, p plugin.Spec) *report.Document {
 		t.Helper()
 		s, err := delvehost.Open(t.Context(), client, group, p)
 		if err != nil {
@@ -251,10 +251,10 @@ func TestMixed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := delvehost.Open(t.Context(), client, group, plugin.Process{}); err == nil {
+		if _, err := delvehost.Open(t.Context(), client, group, plugin.Spec{}); err == nil {
 			t.Error("a core without a name was opened")
 		}
-		check(t, stacks(t, group, plugin.Process{Core: file}), gdbStack(t, dir, "./mixed", "core"), delveGo(t, group.Selected))
+		check(t, stacks(t, group, plugin.Spec{Core: file}), gdbStack(t, dir, "./mixed", "core"), delveGo(t, group.Selected))
 	})
 	t.Run("launch", func(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "out")
@@ -283,7 +283,7 @@ func TestMixed(t *testing.T) {
 		if err := <-stopped; err != nil {
 			t.Fatal(err)
 		}
-		check(t, stacks(t, group, plugin.Process{}), wantC, delveGo(t, group.Selected))
+		check(t, stacks(t, group, plugin.Spec{}), wantC, delveGo(t, group.Selected))
 	})
 	var wantGo []uint64
 	t.Run("attach", func(t *testing.T) {
@@ -293,7 +293,7 @@ func TestMixed(t *testing.T) {
 		}
 		defer func() { _ = group.Detach(false) }()
 		wantGo = delveGo(t, group.Selected)
-		check(t, stacks(t, group, plugin.Process{}), wantC, wantGo)
+		check(t, stacks(t, group, plugin.Spec{}), wantC, wantGo)
 	})
 	t.Run("headless", func(t *testing.T) {
 		socket := "unix:" + filepath.Join(dir, "dlv.sock")

@@ -1,0 +1,40 @@
+package elfx
+
+import "github.com/sfcore/sfcore/memreader"
+
+// Open maps an ELF file and reads its headers. release unmaps it. The file may
+// shrink while it is mapped: see [memreader.Guard].
+func Open(path string) (f *File, release func(), err error) {
+	data, release, err := MapFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err = parseMapped(data, func(parsed *File) { f = parsed }); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return f, release, nil
+}
+
+// MappedBuildID returns the build-id of the ELF file in data, which may be a
+// mapped file, "" if it has none. The error says why data cannot be read as one.
+func MappedBuildID(data []byte) (id string, err error) {
+	err = parseMapped(data, func(f *File) { id = f.BuildID() })
+	return id, err
+}
+
+// parseMapped calls use with the ELF file in data. Its error is a
+// [*memreader.FaultError] if the file shrank meanwhile.
+func parseMapped(data []byte, use func(*File)) error {
+	var err error
+	fault := memreader.Guard(func() {
+		var f *File
+		if f, err = Parse(data); err == nil {
+			use(f)
+		}
+	})
+	if fault != nil {
+		return fault
+	}
+	return err
+}

@@ -1,0 +1,65 @@
+package module
+
+import (
+	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/sframe"
+)
+
+// Describe returns what was found for a module. It opens its symbol tables and its
+// debug information.
+func (s *Set) Describe(m *Module) report.Module {
+	r := report.Module{
+		Path: m.Path, File: m.Files.Image, BuildID: m.BuildID,
+		Base: report.Addr(m.Lo), End: report.Addr(m.Hi), Bias: report.Addr(m.Bias), Match: m.Match,
+		CFI: len(m.Tables.CFI) > 0, Symbols: "none",
+	}
+	s.Guard(m.Path, func() {
+		r.Debug = m.DebugFile()
+		if t := m.Tables.SFrame; t != nil {
+			r.SFrame = describeSFrame(t)
+			r.SFrame.File = m.Files.Sidecar
+		}
+		if o := m.Symbols(); o != nil {
+			r.Symbols = o.Source()
+			r.Lines = m.Source() != nil
+		}
+	})
+	for _, err := range m.Problems() {
+		r.Problems = append(r.Problems, err.Error())
+	}
+	return r
+}
+
+func describeSFrame(s *sframe.Section) *report.SFrame {
+	var r report.SFrame
+	tables := 0
+	for t, err := range s.Tables() {
+		if err != nil {
+			if r.Problem == "" {
+				r.Problem = err.Error()
+			}
+			continue
+		}
+		if tables++; tables == 1 {
+			r.Version, r.Flags = int(t.Version), flagNames(t.Flags)
+		}
+		r.Functions += uint64(t.NumFDEs)
+	}
+	if tables > 1 {
+		r.Tables = tables
+	}
+	return &r
+}
+
+func flagNames(f sframe.Flags) []string {
+	names := []string{}
+	for _, n := range []struct {
+		flag sframe.Flags
+		name string
+	}{{sframe.FDESorted, "sorted"}, {sframe.FramePointer, "frame-pointer"}, {sframe.FuncStartPCRel, "pcrel"}} {
+		if f&n.flag != 0 {
+			names = append(names, n.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,197 @@
+package module
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/sfcore/sfcore/internal/dwarf/info"
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/symbol"
+)
+
+// Symbols names the module's link-time addresses; nil if there is no image.
+func (m *Module) Symbols() *symbol.Object {
+	if m.names == nil {
+		return nil
+	}
+	return m.names.symbols()
+}
+
+// Source is the module's debug information, at link-time addresses; nil if there
+// is none.
+func (m *Module) Source() *info.Data {
+	if m.names == nil {
+		return nil
+	}
+	return m.names.source()
+}
+
+// DebugFile returns the name of the separate file with symbols or debug
+// information, as it is shown; "" if there is none.
+func (m *Module) DebugFile() string {
+	if m.names == nil {
+		return ""
+	}
+	return m.names.debugName()
+}
+
+// Locate appends the names of the code at pc, a lookup pc, to dst: the innermost
+// first, none if nothing is known. Defects of tables that this shows are in
+// [Set.Problems].
+func (s *Set) Locate(pc uint64, dst []symbol.Location) []symbol.Location {
+	m := s.At(pc)
+	if m == nil {
+		return dst
+	}
+	first := len(dst)
+	s.Guard(m.Path, func() {
+		o := m.Symbols()
+		if o == nil {
+			return
+		}
+		dst = o.Lookup(pc-m.Bias, dst)
+		if m.Source() != nil {
+			dst = s.addSource(m, pc-m.Bias, dst, first)
+		}
+		s.noteProblems(m, o)
+	})
+	return dst
+}
+
+// Prepare has the symbol tables of a module searched once for several addresses
+// in it, so that Locate is faster for them. It changes addrs.
+func (s *Set) Prepare(m *Module, addrs []uint64) {
+	for i := range addrs {
+		addrs[i] -= m.Bias
+	}
+	s.Guard(m.Path, func() {
+		if o := m.Symbols(); o != nil {
+			o.Prepare(addrs)
+		}
+	})
+}
+
+// noteProblems notes the defects that tables have shown since the module was
+// opened: they are read when an address is looked up.
+func (s *Set) noteProblems(m *Module, o *symbol.Object) {
+	problems := o.Problems()
+	for _, c := range m.Tables.CFI {
+		if err := c.Problem(); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	for _, err := range problems {
+		s.Note(fmt.Errorf("%s: %w", m.Path, err))
+	}
+}
+
+// addSource joins the name that symbol tables give a link-time address, at
+// dst[first], if there is one, with what debug information says of it.
+func (s *Set) addSource(m *Module, addr uint64, dst []symbol.Location, first int) []symbol.Location {
+	places, err := m.Source().Lookup(addr, nil)
+	if err != nil {
+		s.Note(fmt.Errorf("%s: %w", m.Path, err))
+	}
+	if len(places) == 0 {
+		return dst
+	}
+	named := dst[first:]
+	function := symbol.Location{From: symbol.FromDWARF}
+	place := &places[len(places)-1]
+	function.File, function.Line, function.Column = place.File, place.Line, place.Column
+	switch {
+	case len(named) > 0 && (named[0].From != symbol.FromDynsym || place.Func == "" || addr-named[0].Offset == place.Start):
+		// The table's name is that of the instance (foo.constprop.0). But a
+		// dynamic table does not have all functions.
+		function.Func, function.Offset, function.From = named[0].Func, named[0].Offset, named[0].From
+	case place.Func != "":
+		function.Func, function.Offset = place.Func, addr-place.Start
+	}
+	dst = dst[:first]
+	for i := range places[:len(places)-1] {
+		p := &places[i]
+		dst = append(dst, symbol.Location{Func: p.Func, File: p.File, Line: p.Line, Column: p.Column, From: symbol.FromDWARF, Inlined: true})
+	}
+	return append(dst, function)
+}
+
+// Address returns where the function or variable with a name is, as the symbol
+// table spells it (mangled), and whether any module has it. It looks at all
+// modules, the program first, and opens them.
+func (s *Set) Address(name string) (addr uint64, ok bool) {
+	if name == "" {
+		return 0, false
+	}
+	for _, main := range []bool{true, false} {
+		for _, site := range s.sites {
+			if site.main != main {
+				continue
+			}
+			m := site.open()
+			if m.names == nil {
+				continue
+			}
+			if addr, ok := m.address(name, m.names.withDebug(m.names.debug())...); ok {
+				return addr, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// address looks in the tables of files, the complete ones first.
+func (m *Module) address(name string, files ...*elfx.File) (uint64, bool) {
+	for _, table := range []func(*elfx.File) (elfx.SymTab, error){(*elfx.File).Symtab, (*elfx.File).Dynsym} {
+		for _, f := range files {
+			// Of a damaged table, what can be read is used.
+			tab, _ := table(f)
+			if value, ok := valueOf(&tab, name); ok {
+				return value + m.Bias, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// valueOf searches a symbol table, which is not sorted by name.
+func valueOf(tab *elfx.SymTab, name string) (uint64, bool) {
+	want := append([]byte(name), 0)
+	// What most names begin with takes long to search for.
+	if !bytes.Contains(tab.Strings, bytes.TrimLeft(want, "_")) {
+		return 0, false
+	}
+	for i := range tab.Len() {
+		s := tab.Sym(i)
+		if s.Shndx == elfx.ShnUndef || s.Type() > elfx.SymFunc && s.Type() != elfx.SymGNUIFunc {
+			continue
+		}
+		if uint64(s.Name) < uint64(len(tab.Strings)) && bytes.HasPrefix(tab.Strings[s.Name:], want) {
+			return s.Value, true
+		}
+	}
+	return 0, false
+}
+
+// WithGo returns the module with the Go runtime, the program before libraries; nil
+// if there is none whose file is known.
+func (s *Set) WithGo() *Module {
+	var library *Module
+	for _, site := range s.sites {
+		m := site.open()
+		if image := m.Image(); image == nil || image == site.memory() || !hasGo(image) {
+			continue
+		}
+		if m.Main {
+			return m
+		}
+		if library == nil {
+			library = m
+		}
+	}
+	return library
+}
+
+// hasGo reports whether an image has Go's table of functions.
+func hasGo(f *elfx.File) bool {
+	return f.Section(".gopclntab") != nil || f.Section(".data.rel.ro.gopclntab") != nil
+}

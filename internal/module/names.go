@@ -1,0 +1,169 @@
+package module
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/sfcore/sfcore/internal/debuginfod"
+	"github.com/sfcore/sfcore/internal/dwarf/info"
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/resolve"
+	"github.com/sfcore/sfcore/internal/symbol"
+)
+
+// names are an image and what names its link-time addresses, made when it is
+// asked for. Modules of one file share them.
+type names struct {
+	set   *Set
+	image *elfx.File
+	path  string         // of the module in the process
+	query resolve.Module // what the resolver is told of the module
+	file  string         // the name of the image's file, as it is shown; "" if it is in memory only
+	show  func(string) string
+
+	// local returns the debug file on this machine, debug that or a fetched one;
+	// nil if there is none.
+	local, debug func() *debugFile
+	// symbols and source return nil if there are none.
+	symbols func() *symbol.Object
+	source  func() *info.Data
+	// work bounds the work on debug information; 0 for the usual bound.
+	work int
+
+	mu       sync.Mutex
+	problems []error
+}
+
+// debugFile is a separate file with symbols or debug information.
+type debugFile struct {
+	*elfx.File
+	name string // as it is shown
+}
+
+func newDebugFile(f *elfx.File, name string) *debugFile {
+	f.Name = name
+	return &debugFile{f, name}
+}
+
+// newNames makes the names of the module that is loaded.
+func (l *loader) newNames(image *elfx.File) *names {
+	n := &names{
+		set: l.site.set, image: image, path: l.m.Path, file: l.m.Files.Image, show: l.site.show,
+		query: l.site.query(cmp.Or(l.m.BuildID, image.BuildID())),
+	}
+	given := l.debug
+	n.local = sync.OnceValue(func() *debugFile {
+		if given != nil || n.file == "" {
+			return given
+		}
+		return n.findDebug()
+	})
+	n.debug = sync.OnceValue(n.fetchDebug)
+	n.symbols = sync.OnceValue(n.openSymbols)
+	n.source = sync.OnceValue(n.openSource)
+	return n
+}
+
+func (n *names) problem(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	n.mu.Lock()
+	n.problems = append(n.problems, err)
+	n.mu.Unlock()
+	n.set.add(err)
+}
+
+// noted returns what is wrong with the debug files.
+func (n *names) noted() []error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.problems)
+}
+
+// findDebug looks for the debug file of the image, unless the image has all that
+// one would.
+func (n *names) findDebug() *debugFile {
+	if hasContents(n.image, ".debug_info") && n.image.Section(".symtab") != nil {
+		return nil
+	}
+	id := n.image.BuildID()
+	for c := range n.set.files.DebugFiles(n.query, n.image, n.file) {
+		f, release, err := n.set.openCandidate(n.path, c.Name)
+		if err != nil {
+			continue
+		}
+		switch {
+		case f.Machine != n.image.Machine || f.BigEndian != n.image.BigEndian:
+		case f.Section(".symtab") == nil && !hasContents(f, ".debug_info"):
+		case id != "" && f.BuildID() == id, id == "" && c.Linked && resolve.HasCRC(c.Name, c.CRC):
+			n.set.keep(release)
+			return newDebugFile(f, n.show(c.Name))
+		}
+		release()
+	}
+	return nil
+}
+
+// fetchDebug returns the debug file. If none is at hand and servers may be asked,
+// it does that.
+func (n *names) fetchDebug() *debugFile {
+	client := n.set.opts.Debuginfod
+	local := n.local()
+	if local != nil || client == nil || n.file == "" || n.query.BuildID == "" || hasContents(n.image, ".debug_info") {
+		return local
+	}
+	name, err := client.DebugInfo(n.query.BuildID)
+	if err != nil {
+		n.fetchProblem(err)
+		return nil
+	}
+	f, release, err := elfx.Open(name)
+	if err != nil {
+		n.problem("%s: %w", n.path, err)
+		return nil
+	}
+	n.set.keep(release)
+	return newDebugFile(f, n.show(name))
+}
+
+// fetchProblem notes why a file was not fetched, unless no server has it.
+func (n *names) fetchProblem(err error) {
+	if !errors.Is(err, debuginfod.ErrNotFound) {
+		n.problem("%s: %w", n.path, err)
+	}
+}
+
+// debugName returns the name of the debug file, "" if there is none.
+func (n *names) debugName() string {
+	if d := n.debug(); d != nil {
+		return d.name
+	}
+	return ""
+}
+
+// withDebug returns the debug file, if there is one, and the image.
+func (n *names) withDebug(debug *debugFile) []*elfx.File {
+	if debug == nil {
+		return []*elfx.File{n.image}
+	}
+	return []*elfx.File{debug.File, n.image}
+}
+
+func (n *names) openSymbols() *symbol.Object {
+	if d := n.debug(); d != nil {
+		return symbol.New(n.image, d.File)
+	}
+	return symbol.New(n.image)
+}
+
+// openSource opens the debug information, nil if there is none.
+func (n *names) openSource() *info.Data {
+	for _, f := range n.withDebug(n.debug()) {
+		if d := info.New(f, n.furtherFiles()); d != nil {
+			return d
+		}
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package module
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/debuginfod"
+	"github.com/sfcore/sfcore/internal/resolve"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+// Options say where files are looked for. The zero value looks at recorded paths.
+type Options struct {
+	// Exe is the file of the main program, "" to search for it.
+	Exe string
+	// Sysroot is the directory that recorded paths are taken to be below.
+	Sysroot string
+	// Paths are files, and directories with files, to match with modules by
+	// build-id, then by name and program headers.
+	Paths []string
+	// DebugDirs are directories of debug files; nil for those of the system.
+	DebugDirs []string
+	// CacheDir is where the build-ids of files below Paths are kept; "" not to
+	// keep them.
+	CacheDir string
+	// SFrameDirs are directories with sidecars: files called <build-id>.sframe
+	// with an .sframe section for modules that have none.
+	SFrameDirs []string
+	// Debuginfod fetches files that are not at hand; nil not to fetch any.
+	Debuginfod *debuginfod.Client
+}
+
+// Set is the modules of a process. It is safe for concurrent use.
+type Set struct {
+	img   *core.Image
+	opts  Options
+	files *resolve.Resolver // nil for a file by itself
+	mem   *memreader.Layers
+	sites []*site // ascending by address
+	spans []span  // the address space, ascending
+	progs int     // program headers that sites keep
+
+	mu       sync.Mutex
+	problems []error
+	inMemory uint64            // bytes of images that are read from memory
+	opened   map[string]*names // by file, of modules that were matched with it
+	release  []func()          // close files
+
+	jit jit
+}
+
+// Find finds the modules of an image, which the set then owns. It opens files only of a core that does
+// not name the mapped ones.
+func Find(img *core.Image, opts Options) *Set {
+	s := &Set{img: img, opts: opts, opened: make(map[string]*names)}
+	s.files = newResolver(img, &opts)
+	s.mem = &memreader.Layers{Top: img.Mem, Under: (*fileMemory)(s)}
+	s.Guard(img.Path, s.findSites)
+	s.layOut()
+	return s
+}
+
+func newResolver(img *core.Image, opts *Options) *resolve.Resolver {
+	o := resolve.Options{
+		Exe: opts.Exe, Paths: opts.Paths, Sysroot: opts.Sysroot, DebugDirs: opts.DebugDirs, CacheDir: opts.CacheDir,
+	}
+	switch {
+	case img.Live != nil:
+		o.ProcessRoot = fmt.Sprintf("/proc/%d/root", img.PID)
+	case img.Path != "" && img.Path != "-":
+		o.CoreDir = filepath.Dir(img.Path)
+	}
+	return resolve.New(o)
+}
+
+// Image returns the process image. It must not be modified.
+func (s *Set) Image() *core.Image { return s.img }
+
+// Memory reads the process: the image's bytes, and those of the files it had
+// mapped where the image has none.
+func (s *Set) Memory() memreader.Reader { return s.mem }
+
+// Resolver proposes further files, such as sources; nil for a file by itself.
+func (s *Set) Resolver() *resolve.Resolver { return s.files }
+
+// All yields every module in ascending order of address, each opened when its turn
+// comes; of the images that just-in-time compilers registered, those that were
+// used before.
+func (s *Set) All() iter.Seq[*Module] {
+	return func(yield func(*Module) bool) {
+		for _, site := range s.all() {
+			if !yield(site.open()) {
+				return
+			}
+		}
+	}
+}
+
+// Len returns how many modules All yields.
+func (s *Set) Len() int { return len(s.all()) }
+
+func (s *Set) all() []*site {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Concat(s.sites, s.jit.used)
+	slices.SortStableFunc(all, func(a, b *site) int { return cmp.Compare(a.lo, b.lo) })
+	return all
+}
+
+// Problems returns what is wrong with the modules, as far as they were looked at.
+func (s *Set) Problems() []error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.problems)
+}
+
+// Note adds to Problems, unless the same has been noted before.
+func (s *Set) Note(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.ContainsFunc(s.problems, func(e error) bool { return e.Error() == err.Error() }) {
+		s.problems = append(s.problems, err)
+	}
+}
+
+// add adds to Problems what cannot be there yet.
+func (s *Set) add(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problems = append(s.problems, err)
+}
+
+// Close releases all files and the image. No other method may be in use, or be
+// used afterwards.
+func (s *Set) Close() error {
+	for _, release := range s.release {
+		release()
+	}
+	return s.img.Close()
+}
+
+// keep has a file released when the set is closed.
+func (s *Set) keep(release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.release = append(s.release, release)
+}
+
+// ErrShrunk is why Guard ended a function early.
+var ErrShrunk = errors.New("a mapped file became shorter or cannot be read")
+
+// Guard calls f, which reads mapped files, and returns [ErrShrunk] if it ended
+// early because one became shorter or could not be read. f must not hand such
+// work to other goroutines.
+func Guard(f func()) error {
+	if memreader.Guard(f) != nil {
+		return ErrShrunk
+	}
+	return nil
+}
+
+// Guard is [Guard] for f that reads the files of a module, or of a core, with a
+// path. It notes the fault as a problem.
+func (s *Set) Guard(path string, f func()) {
+	if err := Guard(f); err != nil {
+		s.Note(fmt.Errorf("%s: %w", path, err))
+	}
+}

@@ -1,0 +1,20 @@
+package memreader
+
+// Bytes returns memory at addr: a view of all that r can hand out from there in
+// one piece, if that is at least size bytes or r is a [*Space], or else a copy of
+// up to size bytes, with the error of its end if it is shorter. The caller bounds
+// size, and must not modify the result.
+func Bytes(r Reader, addr uint64, size int) ([]byte, error) {
+	switch v := r.(type) {
+	case *Space:
+		if mem := v.Run(addr); len(mem) > 0 {
+			return mem, nil
+		}
+	case Viewer:
+		mem, base := v.View(addr)
+		if off := addr - base; off < uint64(len(mem)) && len(mem)-int(off) >= size {
+			return mem[off:], nil
+		}
+	}
+	return ReadFull(r, addr, size)
+}

@@ -1,0 +1,69 @@
+package process
+
+import (
+	"testing"
+
+	"github.com/sfcore/sfcore/internal/delve/wire"
+	"github.com/sfcore/sfcore/report"
+)
+
+func TestCompareStacks(t *testing.T) {
+	text := wire.Text{Lo: 0x1000, Hi: 0x2000}
+	// C at 0x9000 and above; an address twice is an inlined call and its frame.
+	frames := func(pcs ...report.Addr) []report.GoroutineFrame {
+		var list []report.GoroutineFrame
+		for i, pc := range pcs {
+			f := report.GoroutineFrame{Frame: report.Frame{Index: i, PC: pc}}
+			f.Inlined = i+1 < len(pcs) && pcs[i+1] == pc
+			list = append(list, f)
+		}
+		return list
+	}
+	theirs := func(pcs ...uint64) []wire.Frame {
+		var list []wire.Frame
+		for i, pc := range pcs {
+			f := wire.Frame{Place: wire.Place{PC: pc}, Variables: []wire.Variable{{Name: "v"}}}
+			f.Inlined = i+1 < len(pcs) && pcs[i+1] == pc
+			list = append(list, f)
+		}
+		return list
+	}
+	for _, test := range []struct {
+		name     string
+		ours     []report.GoroutineFrame
+		theirs   []wire.Frame
+		err      string
+		from, to int // -1 if they agree
+		frames   int
+		leaves   bool
+	}{
+		{"same", frames(0x1001, 0x1002), theirs(0x1001, 0x1002), "", -1, 0, 0, false},
+		{"nothing", nil, nil, "", -1, 0, 0, false},
+		{"C is not compared", frames(0x9000, 0x1001, 0x9001, 0x1002), theirs(0x1001, 0xa000, 0x1002), "", -1, 0, 0, false},
+		{"we have more inside", frames(0x1001, 0x9000, 0x1003, 0x1003, 0x1004), theirs(0x1001, 0x1004), "", 2, 4, 0, true},
+		{"we have more at the end", frames(0x1001, 0x1002), theirs(0x1001), "", 1, 2, 0, true},
+		{"delve has more", frames(0x1001), theirs(0x1001, 0x1002, 0x1002), "", 1, 1, 2, false},
+		{"another frame", frames(0x1001, 0x1002, 0x1003), theirs(0x1001, 0x1005, 0x1003), "", 1, 2, 1, false},
+		{"an error", frames(0x1001), theirs(0x1001), "lost", 1, 1, 0, false},
+		{"a frame twice", frames(0x1001, 0x1002, 0x1002+1, 0x1002), theirs(0x1001, 0x1002), "", 2, 4, 0, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := compareStacks(test.ours, &wire.Goroutine{Frames: test.theirs, Err: test.err}, text)
+			if test.from < 0 {
+				if got != nil {
+					t.Errorf("got %+v, want no difference", got)
+				}
+				return
+			}
+			if got == nil || got.From != test.from || got.To != test.to || len(got.Frames) != test.frames || got.LeavesOut() != test.leaves {
+				t.Errorf("got %+v, want #%d to #%d, %d frames, leaves out %v", got, test.from, test.to, test.frames, test.leaves)
+			}
+			for i := range test.ours {
+				f := &test.ours[i]
+				if differs := i >= got.From && i < got.To; len(f.Variables) > 0 == (differs || f.PC >= 0x9000) {
+					t.Errorf("#%d: got variables %v, want them only where delve agrees", i, f.Variables)
+				}
+			}
+		})
+	}
+}

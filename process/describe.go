@@ -1,0 +1,164 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/sfcore/sfcore/internal/module"
+	"github.com/sfcore/sfcore/report"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// Head returns the report without threads, modules and problems.
+func (p *Process) Head() report.Document {
+	img := p.img
+	r := report.Document{
+		Schema:  report.Schema,
+		Source:  p.describeSource(),
+		Process: report.Process{PID: img.PID, Arch: img.Arch.Name, ByteOrder: "little", Command: cmp.Or(img.Command, img.Name), Executable: img.Executable},
+	}
+	if img.Arch.BigEndian {
+		r.Process.ByteOrder = "big"
+	}
+	r.Process.Signal = p.Signal()
+	return r
+}
+
+func (p *Process) describeSource() report.Source {
+	img := p.img
+	s := report.Source{Kind: "core", Path: img.Path, Truncated: p.truncation()}
+	if img.Truncated != nil {
+		s.Missing = img.Truncated.Missing
+	}
+	if img.Holder != "" {
+		s = report.Source{Kind: "host", Path: img.Holder, PID: img.PID}
+	}
+	if live := img.Live; live != nil {
+		s = report.Source{
+			Kind: "live", PID: img.PID, NSPID: live.NSPID, Time: live.Time.Format(time.RFC3339Nano),
+			StoppedFor: live.StoppedFor.Nanoseconds(), Copied: live.Copied, Ended: live.Ended,
+		}
+		for _, phase := range live.Phases {
+			s.Phases = append(s.Phases, report.Phase{Name: phase.Name, Took: phase.Took.Nanoseconds(), Stopped: phase.Held})
+		}
+	}
+	return s
+}
+
+// Signal describes what stopped the process; nil if the image does not say.
+func (p *Process) Signal() *report.Signal {
+	s := p.img.Signal
+	if s == nil {
+		return nil
+	}
+	r := &report.Signal{Number: s.Number, Name: s.Name, Code: s.Code, CodeName: s.CodeName, Thread: s.Thread}
+	p.modules.Guard(p.img.Path, func() { r.Meaning = p.meaning(s) })
+	if s.HasAddress {
+		r.Address = report.Known(s.Address)
+	}
+	if s.HasSender {
+		r.SenderPID, r.SenderUID = s.SenderPID, &s.SenderUID
+	}
+	return r
+}
+
+// Report walks the given threads and returns the whole report. Where ctx ends
+// before, it is what there is until then, with the error of ctx.
+func (p *Process) Report(ctx context.Context, threads []*core.Thread) (*report.Document, error) {
+	r := p.Head()
+	r.Threads = []report.Thread{}
+	for th := range Parallel(ctx, p, threads, func(w *Walker, th *core.Thread) report.Thread {
+		thread := *w.Describe(w.Walk(th), true)
+		thread.Frames = slices.Clone(thread.Frames)
+		return thread
+	}) {
+		r.Threads = append(r.Threads, th)
+	}
+	r.Modules = slices.AppendSeq([]report.Module{}, p.Modules())
+	r.Problems = p.Problems()
+	return &r, ctx.Err()
+}
+
+// stopDetail explains the end of a stack: that the file of the last frame's
+// module is missing comes before what followed from that.
+func (p *Process) stopDetail(s *Stack) string {
+	var detail string
+	if s.Stop.Detail != nil {
+		detail = s.Stop.Detail.Error()
+	}
+	if len(s.Frames) == 0 || s.Stop.Complete() {
+		return detail
+	}
+	m := p.modules.At(s.Frames[len(s.Frames)-1].LookupPC())
+	if m == nil || m.Files.Foreign || m.Match != report.MatchMissing && m.Match != report.MatchMismatch {
+		return detail
+	}
+	return fmt.Sprintf("the file of %s (build-id %s) was not found; %s", m.Path, orNone(m.BuildID), detail)
+}
+
+// describeFrame fills in what is known without a name.
+func describeFrame(r *report.Frame, f *unwind.Frame, m *module.Module, a *arch.Arch) {
+	r.PC, r.Method, r.Trust = report.Addr(f.PC), f.Method.String(), f.Trust.String()
+	r.Exact, r.SignalFrame = f.Exact, f.Signal
+	if sp, ok := f.Regs.Get(a.SP); ok {
+		r.SP = report.Known(sp)
+	}
+	if f.CFA != 0 {
+		r.CFA = report.Known(f.CFA)
+	}
+	if m != nil {
+		r.Module, r.ModuleName, r.ModuleOffset = m.ID(), m.Name(), report.Known(f.PC-m.Bias)
+	}
+}
+
+// nameFrame fills in what is known of the code at the frame.
+func nameFrame(r *report.Frame, n *name, f *unwind.Frame) {
+	r.Function = n.demangled
+	if n.demangled != n.Func {
+		r.LinkageName = n.Func
+	}
+	if n.Func != "" && !n.Inlined {
+		r.FunctionOffset = report.Known(n.Offset + f.PC - f.LookupPC())
+	}
+	r.File, r.Line, r.Column = n.File, n.Line, n.Column
+}
+
+// explainFrame fills in how the caller was found.
+func explainFrame(r *report.Frame, f *unwind.Frame, a *arch.Arch) {
+	if f.CFA != 0 {
+		r.Rule = f.Row.Format(a)
+	}
+	if f.Skipped != nil {
+		r.Skipped = f.Skipped.Error()
+	}
+}
+
+// Modules yields what was found for each module in ascending order of address,
+// opening its file if that was not done yet; of the images that just-in-time
+// compilers registered, those that were used by now.
+func (p *Process) Modules() iter.Seq[report.Module] {
+	return func(yield func(report.Module) bool) {
+		for m := range p.modules.All() {
+			if !yield(p.modules.Describe(m)) {
+				return
+			}
+		}
+	}
+}
+
+// ModuleCount returns how many modules Modules yields, as far as is known by now.
+func (p *Process) ModuleCount() int { return p.modules.Len() }
+
+func orNone(s string) string {
+	if s == "" {
+		return "missing"
+	}
+	return s
+}

@@ -1,0 +1,202 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/delve/wire"
+	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// GoroutineOptions say how the goroutines of a process are listed.
+type GoroutineOptions struct {
+	// Program finds the program sfcore-delve, in which delve runs.
+	Program func() (string, error)
+	// Select is asked for each goroutine before its stack is walked; nil selects
+	// all. Those with runtime set belong to Go's runtime, which Go's own tracebacks
+	// leave out.
+	Select func(id int64, runtime bool) bool
+	// Locals asks for variables, RuntimeLocals for those of the runtime's functions
+	// too.
+	Locals, RuntimeLocals bool
+}
+
+// ErrNoGo is returned by Goroutines for a process without a Go program.
+var ErrNoGo = errors.New("no Go program was found in this process")
+
+// Goroutines calls found for the goroutines of a Go program, in the order in which
+// the process has them, until it returns false. complete tells whether the stack
+// was followed to its end and delve sees no more of it.
+//
+// delve finds the goroutines, in a program of its own. Their stacks are walked as
+// those of threads, from the registers that Go's scheduler saved or those of the
+// thread, and compared with delve's. The error says why the list ends early;
+// goroutines that were found before are good.
+func (p *Process) Goroutines(ctx context.Context, opts GoroutineOptions, found func(g *report.Goroutine, complete bool) bool) error {
+	setup, err := p.delveSetup()
+	if err != nil {
+		return err
+	}
+	setup.MaxFrames, setup.Locals, setup.Runtime = p.opts.MaxFrames, opts.Locals, opts.RuntimeLocals
+	if setup.MaxFrames == 0 {
+		setup.MaxFrames = unwind.DefaultMaxFrames
+	}
+	w := goroutineWalker{process: p, walker: p.NewWalker()}
+	return wire.Lister(ctx, opts.Program, setup, p.Memory(), wire.Sink{
+		Begin: func(text wire.Text) { w.text = text },
+		Goroutine: func(g *wire.Goroutine) bool {
+			if opts.Select != nil && !opts.Select(g.ID, g.Runtime) {
+				return true
+			}
+			return found(w.describe(g))
+		},
+	})
+}
+
+// delveSetup says what delve is to look at, or why it cannot.
+func (p *Process) delveSetup() (*wire.Setup, error) {
+	a := p.img.Arch
+	if a != arch.AMD64 && a != arch.AArch64 {
+		name := a.Name
+		if a.BigEndian && a.Machine == arch.EMAArch64 {
+			name = "big-endian " + name
+		}
+		return nil, fmt.Errorf("delve does not know %s; bt prints the stacks of threads", name)
+	}
+	m := p.modules.WithGo()
+	if m == nil {
+		if problems := p.Problems(); len(problems) > 0 {
+			return nil, fmt.Errorf("%w; %s", ErrNoGo, strings.Join(problems, "; "))
+		}
+		return nil, ErrNoGo
+	}
+	s := &wire.Setup{Arch: a.Name, File: m.Files.Open, Debug: m.DebugFile(), Entry: m.Image().Entry + m.Bias}
+	if self := "/proc/self/"; strings.HasPrefix(s.File, self) {
+		s.File = fmt.Sprintf("/proc/%d/%s", os.Getpid(), s.File[len(self):])
+	}
+	for i := range p.img.Threads {
+		if th := &p.img.Threads[i]; len(th.PrStatus) >= arch.PrStatusRegs {
+			s.Threads = append(s.Threads, wire.Thread{ID: th.ID, Regs: th.PrStatus[arch.PrStatusRegs:]})
+		}
+	}
+	return s, nil
+}
+
+// goroutineWalker walks the stacks of goroutines.
+type goroutineWalker struct {
+	process *Process
+	walker  *Walker
+	text    wire.Text // where Go code is
+}
+
+// describe walks the stack of a goroutine and compares it with delve's.
+func (w *goroutineWalker) describe(g *wire.Goroutine) (r *report.Goroutine, complete bool) {
+	r = &report.Goroutine{
+		ID: g.ID, Status: g.Status, WaitReason: g.WaitReason, TID: g.TID, Runtime: g.Runtime,
+		Start: place(&g.Start), Created: place(&g.Created), Frames: []report.GoroutineFrame{},
+	}
+	th, err := w.thread(g)
+	if err != nil {
+		r.Stop = report.Stop{Reason: unwind.NoUnwindInfo.String(), Detail: err.Error()}
+		return r, false
+	}
+	s := w.walker.Walk(th)
+	if g.TID == 0 {
+		w.savedByScheduler(s, g)
+	}
+	complete = s.Complete()
+	thread := w.walker.Describe(s, false)
+	r.Stop = thread.Stop
+	for i := range thread.Frames {
+		r.Frames = append(r.Frames, report.GoroutineFrame{Frame: thread.Frames[i]})
+	}
+	r.Delve = compareStacks(r.Frames, g, w.text)
+	return r, complete && (r.Delve == nil || r.Delve.LeavesOut())
+}
+
+// thread returns what runs a goroutine, or would with the registers that were
+// saved of it.
+func (w *goroutineWalker) thread(g *wire.Goroutine) (*core.Thread, error) {
+	img := w.process.img
+	for i := range img.Threads {
+		if th := &img.Threads[i]; g.TID != 0 && th.ID == g.TID {
+			return th, nil
+		}
+	}
+	switch {
+	case g.Status == "":
+		return nil, errors.New(g.Err)
+	case g.Status == "running":
+		return nil, errors.New("it is running, but not found on any thread")
+	case !w.text.Contains(g.Saved.PC):
+		return nil, fmt.Errorf("its saved pc, %#x, is not in Go code", g.Saved.PC)
+	}
+	th := &core.Thread{Regs: g.Saved.Regs(img.Arch)}
+	if len(img.Threads) > 0 {
+		th.PACMask = img.Threads[0].PACMask
+	}
+	return th, nil
+}
+
+// savedByScheduler marks the innermost frame as found by what Go's scheduler
+// saved: its registers are not a thread's. Unless a call that saves registers
+// precedes its pc, and the stack ends where the goroutine's does, it is at most
+// checked, and so are the frames above it.
+func (w *goroutineWalker) savedByScheduler(s *Stack, g *wire.Goroutine) {
+	if len(s.Frames) == 0 {
+		return
+	}
+	s.Frames[0].Method = unwind.Goroutine
+	last := &s.Frames[len(s.Frames)-1]
+	if sp, ok := last.Regs.Get(w.process.img.Arch.SP); ok && g.Ends(sp) && w.process.savesRegisters(s.Frames[0].PC) {
+		return
+	}
+	for i := range s.Frames {
+		s.Frames[i].Trust = min(s.Frames[i].Trust, unwind.Checked)
+	}
+}
+
+// savers are the functions of the runtime that save the registers of their
+// caller for the scheduler [src/runtime/asm_*.s, proc.go].
+var savers = []string{"runtime.mcall", "runtime.morestack", "runtime.entersyscall"}
+
+// savesRegisters reports whether the call before pc is to one of savers.
+func (p *Process) savesRegisters(pc uint64) bool {
+	var code [8]byte
+	if n, _ := p.Memory().ReadMem(code[:], pc-uint64(len(code))); n != len(code) {
+		return false
+	}
+	callee, ok := p.img.Arch.CallTarget(code[:], pc)
+	if !ok {
+		return false
+	}
+	at := p.Locate(callee)
+	f := at.Function()
+	return f != nil && slices.ContainsFunc(savers, func(s string) bool { return strings.HasPrefix(f.Name, s) })
+}
+
+// place describes a place of delve's; nil if it is unknown.
+func place(p *wire.Place) *report.Place {
+	if p.PC == 0 {
+		return nil
+	}
+	return &report.Place{PC: report.Addr(p.PC), Function: p.Function, File: p.File, Line: p.Line}
+}
+
+func goVariables(list []wire.Variable) []report.GoVariable {
+	if list == nil {
+		return nil
+	}
+	variables := make([]report.GoVariable, len(list))
+	for i := range list {
+		variables[i] = report.GoVariable(list[i])
+	}
+	return variables
+}

@@ -1,0 +1,83 @@
+package process
+
+import (
+	"fmt"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/core"
+)
+
+const (
+	// nullPages is how far from address 0 an access is taken for one through a
+	// null pointer: as far as the kernel keeps it unmapped by default.
+	nullPages = 1 << 16
+
+	// guardSize is how far below SP an access still is one to the stack: the
+	// kernel keeps a gap of 256 pages below a stack that grows
+	// [Documentation/admin-guide/kernel-parameters.txt: stack_guard_gap].
+	guardSize = 1 << 20
+)
+
+// meaning says in a sentence what a signal tells of the crash; "" if it tells
+// no more than its name.
+func (p *Process) meaning(s *core.Signal) string {
+	switch {
+	case s.HasSender && s.SenderPID == p.img.PID && s.Name == "SIGABRT":
+		return "the program called abort"
+	case s.HasSender && s.SenderPID == p.img.PID:
+		return "the program sent itself the signal"
+	case s.HasSender:
+		return fmt.Sprintf("sent by process %d of user %d", s.SenderPID, s.SenderUID)
+	case s.HasAddress && (s.Name == "SIGSEGV" || s.Name == "SIGBUS"):
+		return p.meaningOfAccess(s)
+	case s.Name == "SIGSEGV" && s.CodeName == "SI_KERNEL" && p.img.Arch == arch.AMD64:
+		return "the processor refused the instruction: most often it used an address that is not canonical, one that no pointer has"
+	case s.CodeName == "FPE_INTDIV":
+		return "an integer was divided by zero, or the quotient did not fit"
+	case s.Name == "SIGTRAP" && s.CodeName == "SI_KERNEL":
+		return "a breakpoint instruction, by which programs also abort"
+	case s.Name == "SIGILL":
+		return "the instruction is not one of this processor"
+	}
+	return ""
+}
+
+// meaningOfAccess explains a fault on an address.
+func (p *Process) meaningOfAccess(s *core.Signal) string {
+	var pc, sp uint64
+	for i := range p.img.Threads {
+		if th := &p.img.Threads[i]; th.ID == s.Thread {
+			pc, _ = th.Regs.Get(p.img.Arch.PC)
+			sp, _ = th.Regs.Get(p.img.Arch.SP)
+		}
+	}
+	mapping := p.img.Mapping(s.Address)
+	where := "which is not mapped"
+	if mapping != nil {
+		where = "which is mapped, but not for this"
+		if mapping.Path != "" {
+			where += " (" + mapping.Path + ")"
+		}
+	}
+	switch {
+	case s.CodeName == "BUS_ADRERR":
+		return fmt.Sprintf("an access to %#x, for which the mapped file has no bytes", s.Address)
+	case s.CodeName == "BUS_ADRALN":
+		return fmt.Sprintf("a misaligned access to %#x", s.Address)
+	case s.Address == pc && pc < nullPages:
+		return "a call or jump through a null pointer"
+	case s.Address == pc:
+		return fmt.Sprintf("a call or jump to %#x, %s", pc, where)
+	case s.Address < nullPages:
+		return fmt.Sprintf("an access through a null pointer, at offset %#x", s.Address)
+	case sp != 0 && s.Address < sp+nullPages && s.Address+guardSize > sp && !p.dumped(s.Address):
+		return fmt.Sprintf("a stack overflow: the access to %#x is just below the stack", s.Address)
+	}
+	return fmt.Sprintf("an access to %#x, %s", s.Address, where)
+}
+
+// dumped reports whether the image holds the byte at addr.
+func (p *Process) dumped(addr uint64) bool {
+	n, _ := p.img.Mem.ReadMem(make([]byte, 1), addr)
+	return n == 1
+}

@@ -1,0 +1,77 @@
+// Package process is the session behind every front end: a stopped process
+// joined with the files it was made of. It walks the stacks of its threads, names
+// code, finds variables and source lines, and describes all of that in the
+// documents of package report, which the command line, the debug adapter and the
+// plugin render.
+package process
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/module"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// Process is a stopped process with its modules. It is safe for concurrent use.
+type Process struct {
+	img      *core.Image
+	opts     Options
+	modules  *module.Set
+	steppers func() []unwind.Stepper
+}
+
+// ErrNoThread is returned for a thread id that the process does not have.
+var ErrNoThread = errors.New("no such thread")
+
+// New joins an image with its files. It owns the image: Close closes it. Files are
+// looked for when an address in their module is asked for.
+//
+// The options must be valid: see [Options.Check].
+func New(img *core.Image, opts Options) *Process {
+	return &Process{img: img, opts: opts, modules: module.Find(img, opts.module()), steppers: opts.steppers()}
+}
+
+// Close releases the image and all files. No other method may be in use, or be
+// used afterwards.
+func (p *Process) Close() error {
+	return p.modules.Close()
+}
+
+// Image returns the process image. It must not be modified.
+func (p *Process) Image() *core.Image { return p.img }
+
+// Memory reads the process: the image's bytes, and those of the files it had
+// mapped where the image has none.
+func (p *Process) Memory() memreader.Reader { return p.modules.Memory() }
+
+// Threads returns the threads in the order in which they are reported: the
+// crashed one first, then as in the image.
+func (p *Process) Threads() []*core.Thread {
+	threads := make([]*core.Thread, 0, len(p.img.Threads))
+	for _, crashed := range []bool{true, false} {
+		for i := range p.img.Threads {
+			if th := &p.img.Threads[i]; th.Crashed == crashed {
+				threads = append(threads, th)
+			}
+		}
+	}
+	return threads
+}
+
+// Problems returns what is wrong with the image and, as far as they were looked
+// at, its modules, as sentences; never nil.
+func (p *Process) Problems() []string {
+	problems := []string{}
+	for _, err := range slices.Concat(p.img.Problems, p.modules.Problems()) {
+		problems = append(problems, err.Error())
+	}
+	return problems
+}
+
+// Guard calls f, which uses a Process or its memory, and returns an error if it
+// ended early because a mapped file became shorter or could not be read. f must
+// not hand such work to other goroutines.
+func Guard(f func()) error { return module.Guard(f) }

@@ -1,0 +1,113 @@
+package process
+
+import (
+	"fmt"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/dwarf/info"
+	"github.com/sfcore/sfcore/internal/dwarf/value"
+	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// Scope is a function at a frame, the one that holds the code or an inlined one,
+// with its arguments and the local variables that are in scope.
+type Scope struct {
+	// Function is its name, as debug information has it.
+	Function  string
+	Variables []Variable
+}
+
+// Scopes returns the functions at a frame of a stack, whose index is that of the
+// physical frame, the innermost inlined one first, with their variables. Nothing
+// is returned for code without debug information. The stack must be the last that
+// its [Walker] walked, with its registers recovered, or one that no Walker uses.
+func (p *Process) Scopes(s *Stack, frame int) []Scope {
+	m := p.modules.At(s.Frames[frame].LookupPC())
+	if m == nil {
+		return nil
+	}
+	var scopes []Scope
+	p.modules.Guard(m.Path, func() {
+		f := p.valueFrame(s, frame)
+		if f == nil {
+			return
+		}
+		list, err := f.Scopes()
+		if err != nil {
+			p.modules.Note(fmt.Errorf("%s: %w", m.Path, err))
+		}
+		for i := range list {
+			scopes = append(scopes, Scope{Function: list[i].Func})
+			if list[i].Language == info.Go {
+				p.modules.Note(fmt.Errorf("%s: variables of Go functions are not shown", m.Path))
+				continue
+			}
+			for j := range list[i].Variables {
+				v := &list[i].Variables[j]
+				scopes[i].Variables = append(scopes[i].Variables, Variable{Name: v.Name, Argument: v.Parameter, process: p, scope: &list[i], declared: v})
+			}
+		}
+	})
+	return scopes
+}
+
+// valueFrame returns a frame as package value wants it; nil if there is no debug
+// information for its code.
+func (p *Process) valueFrame(s *Stack, i int) *value.Frame {
+	f := &s.Frames[i]
+	m := p.modules.At(f.LookupPC())
+	if m == nil {
+		return nil
+	}
+	data := m.Source()
+	if data == nil {
+		return nil
+	}
+	v := &value.Frame{
+		Arch: p.img.Arch, Mem: p.Memory(), Data: data, Bias: m.Bias, PC: f.LookupPC(), Regs: &f.Regs, CFA: f.CFA, Name: p.codeName,
+	}
+	if i == 0 {
+		v.Wide = wideRegisters(p, s.Thread)
+	}
+	if i+1 < len(s.Frames) && !f.Signal && called(&s.Frames[i+1]) {
+		v.Return = s.Frames[i+1].PC
+		v.Caller = func() *value.Frame { return p.valueFrame(s, i+1) }
+	}
+	return v
+}
+
+// called reports whether a frame is known to have called the one below.
+func called(f *unwind.Frame) bool {
+	switch f.Method {
+	case unwind.SFrame, unwind.CFI, unwind.FramePointer:
+		return f.Evidence&unwind.CallMismatch == 0
+	default:
+		return false
+	}
+}
+
+// wideRegisters are the vector registers of a thread, which are those of its
+// innermost frame.
+func wideRegisters(p *Process, th *core.Thread) func(uint64) []byte {
+	return func(n uint64) []byte { return p.img.Arch.Vector.Bytes(n, th.FPRegSet) }
+}
+
+// AddVariables adds the variables of its frames to r, which Describe made of s. It
+// recovers the registers of s.
+func (w *Walker) AddVariables(s *Stack, r *report.Thread) {
+	w.RecoverRegisters(s)
+	for i, physical := 0, 0; i < len(r.Frames) && physical < len(s.Frames); physical++ {
+		n := 1
+		for i+n < len(r.Frames) && r.Frames[i+n-1].Inlined {
+			n++
+		}
+		scopes := w.process.Scopes(s, physical)
+		if len(scopes) == n {
+			for j := range scopes {
+				r.Frames[i+j].Variables = w.process.describeVariables(&scopes[j])
+			}
+		}
+		i += n
+	}
+}

@@ -1,0 +1,93 @@
+package process
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+
+	"github.com/sfcore/sfcore/internal/debuginfod"
+	"github.com/sfcore/sfcore/internal/elfx"
+)
+
+// SourceLine is a line of a source file.
+type SourceLine struct {
+	Number int // from 1
+	Text   string
+}
+
+const (
+	// maxSource bounds how far into a source file is read, in bytes.
+	maxSource = 64 << 20
+	// maxSourceLine bounds the bytes of a line that are returned.
+	maxSourceLine = 512
+)
+
+// SourceLines returns the lines of a source file, as debug information names
+// it, that are at most around lines from a line, each up to 512 bytes; none if the
+// file is not found or is shorter. It is looked for by Options.SourceMap, at its
+// path, and if files may be fetched by the build-id of the module it was compiled
+// to.
+func (p *Process) SourceLines(file, buildID string, line, around int) []SourceLine {
+	f := p.openSource(file, buildID)
+	if f == nil {
+		return nil
+	}
+	defer f.Close()
+	var lines []SourceLine
+	in := bufio.NewReaderSize(io.LimitReader(f, maxSource), 64<<10)
+	for n := 1; n <= line+around; n++ {
+		text, more, err := in.ReadLine()
+		if err != nil {
+			break
+		}
+		if n >= line-around {
+			lines = append(lines, SourceLine{n, string(text[:min(len(text), maxSourceLine)])})
+		}
+		for more && err == nil {
+			_, more, err = in.ReadLine()
+		}
+	}
+	if len(lines) == 0 || lines[len(lines)-1].Number < line {
+		return nil
+	}
+	return lines
+}
+
+func (p *Process) openSource(file, buildID string) *os.File {
+	for name := range p.modules.Resolver().Sources(file, p.opts.substitutions()) {
+		if f, err := elfx.OpenRegular(name); err == nil {
+			return f
+		}
+	}
+	servers := p.opts.Debuginfod
+	if servers == nil || buildID == "" || !path.IsAbs(file) {
+		return nil
+	}
+	name, err := servers.client.Source(buildID, file)
+	if err != nil {
+		if !errors.Is(err, debuginfod.ErrNotFound) {
+			p.modules.Note(fmt.Errorf("%s: %w", file, err))
+		}
+		return nil
+	}
+	f, err := elfx.OpenRegular(name)
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+var errNoServers = errors.New("files are not fetched from debuginfod servers")
+
+// FetchSource fetches a source file from the servers of Options.Debuginfod, by
+// the build-id of a module and the path in its debug information, and returns
+// the name of the copy.
+func (p *Process) FetchSource(buildID, file string) (string, error) {
+	if p.opts.Debuginfod == nil {
+		return "", errNoServers
+	}
+	return p.opts.Debuginfod.client.Source(buildID, file)
+}

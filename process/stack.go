@@ -1,0 +1,98 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"sync"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// Stack is the walked stack of one thread.
+type Stack struct {
+	Thread *core.Thread
+	Frames []unwind.Frame // the innermost first
+	Stop   unwind.Stop
+}
+
+// Complete reports whether the stack was followed to its end, and not by way of
+// a guess, which may have left out frames. A thread that has ended has none.
+func (s *Stack) Complete() bool {
+	return s.Thread.State == core.Zombie || s.Stop.Complete() && s.Frames[len(s.Frames)-1].Trust != unwind.Guess
+}
+
+// Stack walks the stack of thread tid. The error is [ErrNoThread]. For several
+// threads a [Walker] is faster.
+func (p *Process) Stack(tid int) (*Stack, error) {
+	for i := range p.img.Threads {
+		if th := &p.img.Threads[i]; th.ID == tid {
+			return p.NewWalker().Walk(th), nil
+		}
+	}
+	return nil, fmt.Errorf("thread %d: %w", tid, ErrNoThread)
+}
+
+// maxAhead is how many results wait for those before them. It bounds the
+// memory that a process with many threads takes.
+const maxAhead = 64
+
+// Parallel calls f for threads, in as many goroutines as help, each with its
+// own Walker, and yields the results in the order of threads, each as soon as
+// it and those before it are there. What f returns must not refer to the
+// Walker's memory. It ends early when ctx does, or its user leaves the loop, in
+// any case after all calls of f that have begun.
+func Parallel[T any](ctx context.Context, p *Process, threads []*core.Thread, f func(*Walker, *core.Thread) T) iter.Seq[T] {
+	type job struct {
+		thread *core.Thread
+		done   chan T
+	}
+	return func(yield func(T) bool) {
+		switch {
+		case ctx.Err() != nil:
+			return
+		case len(threads) == 1:
+			yield(f(p.NewWalker(), threads[0]))
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		var workers sync.WaitGroup
+		defer workers.Wait()
+		defer cancel()
+		jobs, order := make(chan job), make(chan job, maxAhead)
+		go func() {
+			defer close(order)
+			defer close(jobs)
+			for _, th := range threads {
+				j := job{th, make(chan T, 1)}
+				for _, queue := range []chan job{order, jobs} {
+					select {
+					case queue <- j:
+					case <-ctx.Done():
+						return
+					}
+				}
+			}
+		}()
+		for range min(runtime.GOMAXPROCS(0), len(threads)) {
+			workers.Go(func() {
+				w := p.NewWalker()
+				for j := range jobs {
+					j.done <- f(w, j.thread)
+				}
+			})
+		}
+		for j := range order {
+			select {
+			case result := <-j.done:
+				if !yield(result) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sfcore/sfcore/internal/dwarf/info"
+	"github.com/sfcore/sfcore/internal/dwarf/value"
+	"github.com/sfcore/sfcore/report"
+)
+
+// Variable is an argument or a local variable of a frame, or a part of one. Its
+// value is read when it is asked for. It is valid as long as its stack is, and is
+// not safe for concurrent use.
+type Variable struct {
+	// Name is that of the variable or member; "[3]" of an element; "" of a part
+	// without a name.
+	Name string
+	// Argument is set for the arguments of a function.
+	Argument bool
+	// Base is set for the part of an object that is of a base class.
+	Base bool
+
+	process  *Process
+	scope    *value.Scope
+	declared *info.Variable // nil of parts
+	object   *value.Object  // made when it is needed, but for parts
+}
+
+// Bounds of what is described of one variable; [Variable.Parts] returns more.
+const (
+	maxVarDepth    = 6
+	maxVarElements = 64
+	maxVarMembers  = 200
+	maxVarParts    = 1000 // in all
+
+	// maxFrameParts bounds the variables of a frame and their parts, and
+	// maxVarName the bytes of a name or type, so that a frame fits into a message
+	// of the plugin.
+	maxFrameParts = 2000
+	maxVarName    = 256
+)
+
+// read returns the variable as package value has it.
+func (v *Variable) read() *value.Object {
+	if v.object == nil {
+		o := v.scope.Object(v.declared)
+		v.object = &o
+	}
+	return v.object
+}
+
+// Scalar reports whether the variable has no parts: it is not a structure, an
+// array, or a pointer to something that can be shown.
+func (v *Variable) Scalar() bool { return v.read().Shape() == value.Scalar }
+
+// Array reports whether the parts are the elements of an array.
+func (v *Variable) Array() bool { return v.read().Shape() == value.Elements }
+
+// Integer returns the value of an integer, or of a pointer. ok is false for what
+// is neither, or has no value.
+func (v *Variable) Integer() (n uint64, pointer, ok bool) { return v.read().Integer() }
+
+// Len returns the number of parts.
+func (v *Variable) Len() (uint64, error) { return v.read().Len() }
+
+// Parts returns up to count parts from a number on: the members of a structure, the
+// elements of an array, or what a pointer points to. A short result comes with
+// the error of its end.
+func (v *Variable) Parts(from, count uint64) ([]Variable, error) {
+	objects, err := v.read().Parts(from, count)
+	parts := make([]Variable, len(objects))
+	for i := range objects {
+		o := &objects[i]
+		parts[i] = Variable{Name: o.Name, Base: o.Base, process: v.process, scope: v.scope, object: o}
+	}
+	return parts, err
+}
+
+// Describe describes the variable and its parts, within bounds.
+func (v *Variable) Describe() (r report.Variable) {
+	left := maxVarParts
+	v.process.modules.Guard(v.process.img.Path, func() { r = describeObject(v.read(), 0, &left) })
+	return r
+}
+
+func (p *Process) describeVariables(s *Scope) []report.Variable {
+	var list []report.Variable
+	left := maxFrameParts
+	p.modules.Guard(p.img.Path, func() {
+		for i := range s.Variables {
+			if left <= 0 {
+				p.modules.Note(fmt.Errorf("%s has more variables than are shown", s.Function))
+				break
+			}
+			v := &s.Variables[i]
+			parts := min(maxVarParts, left)
+			left -= parts
+			r := describeObject(v.read(), 0, &parts)
+			left += parts
+			r.Argument = v.Argument
+			list = append(list, r)
+		}
+	})
+	return list
+}
+
+func describeObject(o *value.Object, depth int, left *int) report.Variable {
+	*left--
+	r := report.Variable{Name: shorten(o.Name), Base: o.Base}
+	if o.Type != nil {
+		r.Type = shorten(o.Type.String())
+	}
+	if addr, ok := o.Address(); ok {
+		r.Address = report.Known(addr)
+	}
+	var err error
+	if r.Value, err = o.Text(); err != nil {
+		r.Missing = missing(err)
+		return r
+	}
+	limit := uint64(maxVarMembers)
+	switch o.Shape() {
+	case value.Scalar:
+		return r
+	case value.Target:
+		if !o.IsReference() {
+			return r
+		}
+	case value.Elements:
+		r.Elements = true
+		limit = maxVarElements
+		fallthrough
+	case value.Members:
+		if r.Value != "" {
+			return r
+		}
+	}
+	total, err := o.Len()
+	if err == nil && depth < maxVarDepth {
+		var parts []value.Object
+		parts, err = o.Parts(0, limit)
+		for i := range parts {
+			if *left <= 0 {
+				break
+			}
+			r.Members = append(r.Members, describeObject(&parts[i], depth+1, left))
+		}
+	}
+	if err != nil {
+		r.Missing = missing(err)
+	}
+	r.More = total - uint64(len(r.Members))
+	return r
+}
+
+// shorten cuts a long name off.
+func shorten(name string) string {
+	if len(name) <= maxVarName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxVarName], "") + "..."
+}
+
+// missing says why there is no value.
+func missing(err error) string {
+	for _, reason := range []error{value.ErrOptimizedOut, value.ErrNotRecovered} {
+		if errors.Is(err, reason) {
+			return reason.Error()
+		}
+	}
+	return err.Error()
+}

@@ -1,0 +1,178 @@
+package process
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/module"
+	"github.com/sfcore/sfcore/internal/symbol"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// Walker walks stacks and describes them, one stack at a time, with memory that it
+// uses again: what it returns is valid until it is used for the next stack. It is
+// not safe for concurrent use; every worker has its own.
+type Walker struct {
+	process  *Process
+	unwinder unwind.Unwinder
+	frames   []unwind.Frame
+	names    map[uint64]naming // by lookup pc
+	unnamed  []uint64
+	thread   report.Thread
+}
+
+// naming is what is known of the code at a lookup pc.
+type naming struct {
+	module *module.Module
+	names  []name // the innermost first; the last is the physical frame's
+}
+
+type name struct {
+	symbol.Location
+	demangled string
+}
+
+// maxNames bounds the names that a Walker remembers.
+const maxNames = 1 << 16
+
+// NewWalker returns a Walker for the threads of p.
+func (p *Process) NewWalker() *Walker {
+	return &Walker{
+		process: p,
+		unwinder: unwind.Unwinder{
+			Arch: p.img.Arch, Mem: p.Memory(), Find: p.modules.Place, Steppers: p.steppers(),
+			MaxFrames: p.opts.MaxFrames, MaxTime: p.opts.MaxTime,
+		},
+		names: make(map[uint64]naming),
+	}
+}
+
+// Walk walks the stack of a thread. A file that shrinks meanwhile ends the
+// stack where it was, instead of the program.
+func (w *Walker) Walk(th *core.Thread) *Stack {
+	s := &Stack{Thread: th}
+	if th.Err != nil {
+		s.Stop = unwind.Stop{Reason: unwind.NoUnwindInfo, Detail: th.Err}
+		return s
+	}
+	w.unwinder.PACMask, w.unwinder.Trapped = th.PACMask, w.process.img.Trapped(th, w.process.Memory())
+	var fault error
+	if s.Frames, s.Stop, fault = w.walk(th, w.unwinder.MaxFrames); fault != nil {
+		s.Frames = w.walkBefore(th)
+		s.Stop = unwind.Stop{Reason: unwind.UnreadableMemory, Detail: module.ErrShrunk}
+	}
+	w.frames = s.Frames
+	return s
+}
+
+// walk walks a stack up to a number of frames, 0 for the default.
+func (w *Walker) walk(th *core.Thread, limit int) (frames []unwind.Frame, stop unwind.Stop, fault error) {
+	old := w.unwinder.MaxFrames
+	defer func() { w.unwinder.MaxFrames = old }()
+	w.unwinder.MaxFrames = limit
+	fault = memreader.Guard(func() { frames, stop = w.unwinder.Unwind(w.frames[:0], &th.Regs) })
+	return frames, stop, fault
+}
+
+// walkBefore walks a stack to where a mapped file faults, which takes the frames
+// along that were found before: it tries how many there are.
+func (w *Walker) walkBefore(th *core.Thread) []unwind.Frame {
+	n := sort.Search(unwind.DefaultMaxFrames, func(n int) bool {
+		_, _, fault := w.walk(th, n+1)
+		return fault != nil
+	})
+	if pc, ok := th.Regs.Get(w.unwinder.Arch.PC); ok && n == 0 {
+		return append(w.frames[:0], unwind.Frame{PC: pc, Regs: th.Regs, Exact: true, Trust: unwind.Full})
+	}
+	frames, _, _ := w.walk(th, n)
+	return frames
+}
+
+// RecoverRegisters recovers registers of the frames of s that its rows do not
+// tell, for their variables; see [unwind.Unwinder.Complete].
+func (w *Walker) RecoverRegisters(s *Stack) {
+	w.unwinder.PACMask = s.Thread.PACMask
+	if err := module.Guard(func() { w.unwinder.Complete(s.Frames) }); err != nil {
+		w.process.modules.Note(err)
+	}
+}
+
+// name looks up the code at a lookup pc, or remembers it: the threads of a
+// process are mostly in the same few places.
+func (w *Walker) name(pc uint64) naming {
+	if n, ok := w.names[pc]; ok {
+		return n
+	}
+	if len(w.names) >= maxNames {
+		clear(w.names)
+	}
+	n := naming{module: w.process.modules.At(pc)}
+	for _, l := range w.process.modules.Locate(pc, nil) {
+		n.names = append(n.names, name{l, symbol.Demangle(l.Func)})
+	}
+	w.names[pc] = n
+	return n
+}
+
+// prepare has the symbol tables searched once for all addresses of a stack that
+// are new, instead of once for each.
+func (w *Walker) prepare(s *Stack) {
+	pcs := w.unnamed[:0]
+	for i := range s.Frames {
+		pc := s.Frames[i].LookupPC()
+		if _, ok := w.names[pc]; !ok {
+			pcs = append(pcs, pc)
+		}
+	}
+	w.unnamed = pcs
+	slices.Sort(pcs)
+	modules := w.process.modules
+	for pcs = slices.Compact(pcs); len(pcs) > 1; {
+		m, n := modules.At(pcs[0]), 1
+		if m == nil {
+			pcs = pcs[1:]
+			continue
+		}
+		for n < len(pcs) && modules.At(pcs[n]) == m {
+			n++
+		}
+		modules.Prepare(m, pcs[:n])
+		pcs = pcs[n:]
+	}
+}
+
+// Describe names the frames of a stack. With workings, the frames tell how their
+// callers were found, and why not better.
+func (w *Walker) Describe(s *Stack, workings bool) *report.Thread {
+	r, a := &w.thread, w.process.img.Arch
+	*r = report.Thread{
+		TID: s.Thread.ID, NSTID: s.Thread.NSID, Name: s.Thread.Name, Crashed: s.Thread.Crashed,
+		State:  string(s.Thread.State),
+		Frames: r.Frames[:0],
+		Stop:   report.Stop{Reason: s.Stop.Reason.String(), Detail: w.process.stopDetail(s)},
+	}
+	if r.Frames == nil {
+		r.Frames = []report.Frame{}
+	}
+	w.prepare(s)
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		n := w.name(f.LookupPC())
+		physical := len(n.names) - 1
+		for j := range max(1, len(n.names)) {
+			r.Frames = append(r.Frames, report.Frame{Index: len(r.Frames), Inlined: j < physical})
+			fr := &r.Frames[len(r.Frames)-1]
+			describeFrame(fr, f, n.module, a)
+			if j <= physical {
+				nameFrame(fr, &n.names[j], f)
+			}
+			if workings {
+				explainFrame(fr, f, a)
+			}
+		}
+	}
+	return r
+}
