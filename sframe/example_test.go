@@ -91,7 +91,7 @@ func ExampleSection_Validate() {
 	for _, f := range s.Validate() {
 		fmt.Printf("%s: %s: %v\n", f.Severity, f.ID, &f.FormatError)
 	}
-	// Output: error: fre-after-function: sframe: sfre_start_address at offset 0x34: 0x4, where the function has 0x2 bytes
+	// Output: error: fre-after-function: sframe: sfre_start_address at offset 0x34: the row is for 0x4, but the function has 0x2 bytes
 }
 
 func ExampleFormatError() {
@@ -101,5 +101,5 @@ func ExampleFormatError() {
 	if fe, ok := errors.AsType[*sframe.FormatError](err); ok {
 		fmt.Printf("%s at %d: %s\n", fe.Field, fe.Off, fe.Msg)
 	}
-	// Output: sfp_version at 2: 9 is not a version from 1 to 3
+	// Output: sfp_version at 2: version 9 is not 1, 2 or 3
 }

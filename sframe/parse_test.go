@@ -231,7 +231,7 @@ func TestCTFFrameShape(t *testing.T) {
 // The errors say where, in what field, and why.
 func TestErrorText(t *testing.T) {
 	_, err := Parse([]byte{0xe2, 0xde, 9, 0}, 0, Options{})
-	if got, want := err.Error(), "sframe: sfp_version at offset 0x2: 9 is not a version from 1 to 3"; got != want {
+	if got, want := err.Error(), "sframe: sfp_version at offset 0x2: version 9 is not 1, 2 or 3"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -93,7 +93,7 @@ func (f *Func) flexible(e *FRE) (cfa, ra, fp value, err *FormatError) {
 	n := e.Count()
 	padding := n == 5 && e.Control(2) == 0
 	if !padding && n != 2 && n != 4 && n != 6 {
-		return cfa, ra, fp, f.rowDamage(e, "flex-word-count", "%d data words are no pairs for CFA, RA and FP", n)
+		return cfa, ra, fp, f.rowDamage(e, "flex-word-count", "%d data words do not form pairs for CFA, RA and FP", n)
 	}
 	if cfa, err = f.controlled(e, 0); err != nil {
 		return cfa, ra, fp, err
@@ -107,7 +107,7 @@ func (f *Func) flexible(e *FRE) (cfa, ra, fp value, err *FormatError) {
 		fp, err = f.flexibleFP(e, 3)
 	case n >= 4:
 		if e.Control(2) == 0 {
-			return cfa, ra, fp, f.rowDamage(e, "flex-ra-control-zero", "a zero control word of RA is padding, but %d data words are none that follow it", n)
+			return cfa, ra, fp, f.rowDamage(e, "flex-ra-control-zero", "a zero control word of RA is padding, which a row of %d data words cannot have", n)
 		}
 		ra, err = f.controlled(e, 2)
 		if n == 6 && err == nil {
@@ -193,7 +193,7 @@ func (f *Func) rule(e *FRE, r *arch.Rule, v *value, fixed int8, same arch.Reg) *
 		r.Base, r.Reg = arch.Register, same
 		return nil
 	default:
-		return f.rowDamage(e, "ra-missing", "neither row nor header say where the return address is, and %s has no link register", a.Name)
+		return f.rowDamage(e, "ra-missing", "neither the row nor the header says where the return address is, and %s has no link register", a.Name)
 	}
 	r.Off, r.Deref = v.off, v.deref
 	return nil

@@ -116,7 +116,7 @@ func (s *Section) walk(yield func(*Table, *FormatError) bool) {
 		if !ok || s.magicAt(off) {
 			continue
 		}
-		err = damage("trailing-data", off, t.ver.header.magic, "what follows the table that ends at %#x is neither zero nor a table", end)
+		err = damage("trailing-data", off, t.ver.header.magic, "the bytes after the table that ends at %#x are neither zero nor a table", end)
 		if !yield(nil, err) {
 			return
 		}

@@ -85,7 +85,7 @@ func parseTable(data []byte, off int, addr uint64, opts *Options) (t Table, err 
 	t.Off, t.Addr = int64(off), addr+uint64(off)
 	v := Version(d.b[2])
 	if v < V1 || v > V3 {
-		return t, damage("version-unsupported", off+2, "sfp_version", "%d is not a version from 1 to 3", v)
+		return t, damage("version-unsupported", off+2, "sfp_version", "version %d is not 1, 2 or 3", v)
 	}
 	if v == V1 && (opts.CTFFrame || looksLikeCTFFrame(d)) {
 		v = CTFFrame
@@ -103,7 +103,7 @@ func parseTable(data []byte, off int, addr uint64, opts *Options) (t Table, err 
 func (t *Table) readHeader(d view, v Version) *FormatError {
 	t.ver = &layouts[v]
 	if len(d.b) < t.ver.headerSize {
-		return damage("header-truncated", int(t.Off), t.ver.header.magic, "%d bytes are left, the header of %s has %d", len(d.b), v, t.ver.headerSize)
+		return damage("header-truncated", int(t.Off), t.ver.header.magic, "%d bytes are left, but a header of version %s has %d", len(d.b), v, t.ver.headerSize)
 	}
 	t.Header = Header{
 		Version: v, Flags: Flags(d.b[3]), ABI: ABI(d.b[4]),
@@ -129,7 +129,7 @@ func (t *Table) checkABI(big bool, machine uint16) *FormatError {
 	case t.Arch == nil || t.ABI > t.ver.maxABI:
 		return damage("abi-unknown", at, field, "%d is not an ABI of version %s", t.ABI, t.Version)
 	case t.Arch.BigEndian != big:
-		return damage("abi-byte-order", at, field, "%d has another byte order than the magic number", t.ABI)
+		return damage("abi-byte-order", at, field, "the byte order of ABI %d is not that of the magic number", t.ABI)
 	case machine != 0 && machine != t.Arch.Machine:
 		return damage("abi-machine", at, field, "%d is %s, but the file's e_machine is %d", t.ABI, t.Arch.Name, machine)
 	}
@@ -153,7 +153,7 @@ func (t *Table) place(d view) *FormatError {
 	case fdesAt > size:
 		return damage("fdes-out-of-range", ints+12, t.ver.header.fdeOff, "FDEs at %#x begin after the end of the data at %#x", fdesAt, size)
 	case fdesEnd > size:
-		return damage("fdes-out-of-range", ints, t.ver.header.numFDEs, "%d FDEs of %d bytes at %#x end at %#x, the data at %#x", t.NumFDEs, t.ver.fdeSize, fdesAt, fdesEnd, size)
+		return damage("fdes-out-of-range", ints, t.ver.header.numFDEs, "%d FDEs of %d bytes at %#x end at %#x, beyond the end of the data at %#x", t.NumFDEs, t.ver.fdeSize, fdesAt, fdesEnd, size)
 	case fdesEnd > fresAt:
 		return damage("sub-sections-overlap", ints+16, t.ver.header.freOff, "FREs at %#x begin before the end of the FDEs at %#x", fresAt, fdesEnd)
 	case fresAt > size:

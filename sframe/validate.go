@@ -38,7 +38,7 @@ func checkSection(s *Section, tables []Table, l *findings) {
 	}
 	for i := range tables {
 		if t := &tables[i]; t.Version != first.Version {
-			l.add(damage("versions-mixed", int(t.Off)+2, t.ver.header.version, "%s, where the first table has %s", t.Version, first.Version))
+			l.add(damage("versions-mixed", int(t.Off)+2, t.ver.header.version, "version %s; the first table has version %s", t.Version, first.Version))
 			break
 		}
 	}
@@ -58,7 +58,7 @@ func checkRanges(tables []Table, l *findings) {
 		t := &tables[e.table]
 		t.span(int(e.fde), &f)
 		if f.Start+uint64(f.Size) < f.Start {
-			l.add(damage("func-wraps", int(f.Off)+t.startSize, t.ver.fde.size, "%d bytes from %#x", f.Size, f.Start))
+			l.add(damage("func-wraps", int(f.Off)+t.startSize, t.ver.fde.size, "%d bytes from %#x end beyond the address space", f.Size, f.Start))
 			continue
 		}
 		if f.Start < end {
@@ -87,7 +87,7 @@ func (c *checker) header() {
 		c.add(damage("ctf-frame", off+2, n.version, "decoded as CTF Frame"))
 	}
 	if want := usualRA(c.ABI); c.FixedRA != want {
-		c.add(damage("fixed-ra-unusual", off+6, n.fixedRA, "%d, where %s has %d", c.FixedRA, c.Arch.Name, want))
+		c.add(damage("fixed-ra-unusual", off+6, n.fixedRA, "%d; on %s it is %d", c.FixedRA, c.Arch.Name, want))
 	}
 	if c.FixedFP != 0 {
 		c.add(damage("fixed-fp-unusual", off+5, n.fixedFP, "%d", c.FixedFP))
@@ -99,7 +99,7 @@ func (c *checker) header() {
 		c.add(damage("sub-section-gap", ints+12, n.fdeOff, "FDEs are at %#x, FREs at %#x", c.FDEOff, c.FREOff))
 	}
 	if c.Cut {
-		c.add(damage("fres-cut", ints+8, n.freLen, "%d bytes, of which %d are there", c.FRELen, len(c.fres.b)))
+		c.add(damage("fres-cut", ints+8, n.freLen, "%d bytes, but only %d are there", c.FRELen, len(c.fres.b)))
 	}
 	if c.Version < V3 && c.NumFDEs > 0 && c.startsFromField() && c.Flags&c.ver.flags&FuncStartPCRel == 0 {
 		c.add(damage("starts-from-field", off+3, n.flags, "neither SORTED nor FUNC_START_PCREL is set"))
@@ -153,10 +153,10 @@ func (c *checker) functions() {
 	}
 	ints := int(c.Off) + c.ver.headerSize - 5*4
 	if counted && rows != uint64(c.NumFREs) {
-		c.add(damage("fre-count-mismatch", ints+4, c.ver.header.numFREs, "%d, but the functions have %d", c.NumFREs, rows))
+		c.add(damage("fre-count-mismatch", ints+4, c.ver.header.numFREs, "%d rows, but the functions have %d", c.NumFREs, rows))
 	}
 	if sized && !c.Cut && bytes != uint64(c.FRELen) {
-		c.add(damage("fre-len-mismatch", ints+8, c.ver.header.freLen, "%d, but the functions have %d", c.FRELen, bytes))
+		c.add(damage("fre-len-mismatch", ints+8, c.ver.header.freLen, "%d bytes, but the functions have %d", c.FRELen, bytes))
 	}
 }
 

@@ -32,10 +32,10 @@ func (c *checker) rows(f *Func, budget int) (size int, ok bool) {
 		last = start
 		switch {
 		case f.PCMask() && start >= int(f.maskBlock()):
-			c.add(damage("fre-after-block", int(e.Off), n.start, "%#x, where the block has %#x bytes", start, f.maskBlock()))
+			c.add(damage("fre-after-block", int(e.Off), n.start, "the row is for %#x, but the block has %#x bytes", start, f.maskBlock()))
 		case f.PCMask() || f.Size == 0:
 		case uint32(start) > f.Size:
-			c.add(damage("fre-after-function", int(e.Off), n.start, "%#x, where the function has %#x bytes", start, f.Size))
+			c.add(damage("fre-after-function", int(e.Off), n.start, "the row is for %#x, but the function has %#x bytes", start, f.Size))
 		case uint32(start) == f.Size:
 			c.add(damage("fre-at-end", int(e.Off), n.start, "%#x is the size of the function", start))
 		}
@@ -46,10 +46,10 @@ func (c *checker) rows(f *Func, budget int) (size int, ok bool) {
 // row checks what a row says.
 func (c *checker) row(f *Func, e *FRE) {
 	if e.Info&freMangledRA != 0 && (!c.Arch.PAC || c.ver.freUnused&freMangledRA != 0) {
-		c.add(f.rowDamage(e, "mangled-ra-reserved", "%#x has bit 7 on %s, version %s", e.Info, c.Arch.Name, c.Version))
+		c.add(f.rowDamage(e, "mangled-ra-reserved", "bit 7 of %#x is set on %s, in version %s", e.Info, c.Arch.Name, c.Version))
 	}
 	if e.Count() == 0 && c.Version == V2 {
-		c.add(f.rowDamage(e, "outermost-errata-2", "a row without data words"))
+		c.add(f.rowDamage(e, "outermost-errata-2", "the row has no data words"))
 	}
 	var row arch.Row
 	if err := f.row(e, &row); err != nil {
@@ -67,7 +67,7 @@ func (c *checker) row(f *Func, e *FRE) {
 			}
 		}
 		if e.Count() > used {
-			c.add(f.rowDamage(e, "words-extra", "%d data words, where %d have a meaning", e.Count(), used))
+			c.add(f.rowDamage(e, "words-extra", "%d data words, of which %d have a meaning", e.Count(), used))
 		}
 		if c.ABI == AMD64LE && row.CFA.Off < 8 {
 			c.add(f.rowDamage(e, "cfa-too-low", "the CFA is %s", row.CFA.Format(c.Arch)))

@@ -8,13 +8,13 @@ import (
 	"github.com/sfcore/sfcore/sframe"
 )
 
-// fileMeanings are the findings about how a file holds its section, which are
-// all notes.
+// fileMeanings describes the findings about how a file holds its section. All
+// of them are notes.
 var fileMeanings = map[string]string{
-	"section-type-old": "the section has type SHT_PROGBITS, as from binutils up to 2.44, not SHT_GNU_SFRAME",
-	"segment-missing":  "a linked file has no PT_GNU_SFRAME segment; lld makes none, and without one nothing is found at run time",
-	"segment-size":     "PT_GNU_SFRAME and the section differ in size; GNU ld leaves the size from before merging",
-	"segment-address":  "PT_GNU_SFRAME and the section differ in address",
+	"section-type-old": "the type of the section is SHT_PROGBITS, as binutils up to 2.44 writes it, not SHT_GNU_SFRAME",
+	"segment-missing":  "a linked file has no PT_GNU_SFRAME segment, without which the section is not found at run time; lld writes none",
+	"segment-size":     "PT_GNU_SFRAME and the section differ in size; GNU ld keeps the size from before merging",
+	"segment-address":  "PT_GNU_SFRAME and the section have different addresses",
 }
 
 // fileFindings returns what is odd in how a module's file holds its own
@@ -40,9 +40,9 @@ func fileFindings(m *module.Module) []sframe.Finding {
 	case p == nil:
 		add("segment-missing", "p_type", "no PT_GNU_SFRAME")
 	case p.Vaddr != s.Addr:
-		add("segment-address", "p_vaddr", "%#x, where the section is at %#x", p.Vaddr, s.Addr)
+		add("segment-address", "p_vaddr", "%#x, but the section is at %#x", p.Vaddr, s.Addr)
 	case p.Filesz != s.Size:
-		add("segment-size", "p_filesz", "%d, where the section has %d bytes", p.Filesz, s.Size)
+		add("segment-size", "p_filesz", "%d, but the section has %d bytes", p.Filesz, s.Size)
 	}
 	return list
 }

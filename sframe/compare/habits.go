@@ -8,30 +8,29 @@ import (
 	"github.com/sfcore/sfcore/sframe"
 )
 
-// Habit is something that tools are known to do, or not to do, by which a
-// difference is explained.
+// Habit is a known behaviour of a tool that explains a difference.
 type Habit struct {
 	ID string
-	// Limit is set where nobody is to blame: the version of the format has no
-	// way to say what CFI says, or its assembler has none.
+	// Limit is set if the tool is not to blame: the version of the format, or the
+	// assembler, has no way to express what CFI says.
 	Limit   bool
 	Meaning string
 }
 
 // Habits are all known habits, in the order in which they are tried.
 var Habits = []Habit{
-	{"outermost-before-v3", true, "versions 1 and 2 have no mark for the outermost frame: a row is written as if .cfi_undefined were not there, or the function is left out"},
-	{"signal-without-rows", true, "gas writes no rows for a signal trampoline whose CFI it cannot express (V3); the walk takes the registers from the ucontext"},
-	{"inexpressible", true, "the function has a row that its version of SFrame, or the assembler for this architecture, has no words for, so all of it is left out"},
-	{"plt-got-offset", false, "GNU ld writes the rows of .plt for .plt.got, whose entries push nothing: the CFA is 8 too high in all of an entry or in its end"},
+	{"outermost-before-v3", true, "versions 1 and 2 cannot mark the outermost frame: assemblers write a row as if .cfi_undefined were not there, or leave the function out"},
+	{"signal-without-rows", true, "gas writes no rows for a signal trampoline whose CFI it cannot express (V3); the unwinder takes the registers from the ucontext"},
+	{"inexpressible", true, "the function has a row that its version of SFrame, or the assembler for this architecture, cannot express, so the whole function is left out"},
+	{"plt-got-offset", false, "GNU ld writes the rows of .plt for .plt.got, whose entries push nothing: the CFA is 8 too high in the whole entry or at its end"},
 	{"plt-sec-offset", false, "GNU ld 2.40 writes the rows of PLT0 for the first entry of .plt.sec"},
-	{"plt-ibt-start", false, "GNU ld up to 2.43 writes the rows of entries without endbr64 for those that begin with it, whose push is at 4 and not at 6"},
-	{"plt-missing", false, "lld, mold and, on aarch64, GNU ld make no SFrame functions for PLTs"},
+	{"plt-ibt-start", false, "GNU ld up to 2.43 writes the rows of entries without endbr64 for entries that begin with it; their push is at offset 4, not 6"},
+	{"plt-missing", false, "lld, mold and, on aarch64, GNU ld write no SFrame functions for PLTs"},
 	{"cfa-register-ignored", false, "gas 2.40 ignores the register of a CFA that is neither SP nor FP, and writes SP"},
 	{"ra-rule-ignored", false, "gas up to 2.45 and LLVM ignore rules for the return address on amd64, and write that it is at CFA-8"},
-	{"fp-register-ignored", false, "LLVM ignores that the frame pointer is in another register"},
-	{"fp-as-ra", false, "gas 2.40 writes the offset of FP on aarch64 where RA is not saved, which is read as that of RA"},
-	{"ra-offset-truncated", false, "gas 2.46 and 2.47 do not count the offset of RA when they choose the size of the words of a flexible row, and cut it off"},
+	{"fp-register-ignored", false, "LLVM ignores rules that say that the frame pointer is in another register"},
+	{"fp-as-ra", false, "on aarch64 gas 2.40 writes the offset of FP where RA is not saved; readers take it for the offset of RA"},
+	{"ra-offset-truncated", false, "gas 2.46 and 2.47 ignore the offset of RA when they choose the word size of a flexible row, and cut the offset off"},
 	{"undefined-sticks", false, "gas 2.46 and 2.47 do not end the undefined state of RA on amd64 at .cfi_offset"},
 }
 
