@@ -68,7 +68,7 @@ func (p *Process) delveSetup() (*wire.Setup, error) {
 		if a.BigEndian && a.Machine == arch.EMAArch64 {
 			name = "big-endian " + name
 		}
-		return nil, fmt.Errorf("delve does not know %s; bt prints the stacks of threads", name)
+		return nil, fmt.Errorf("delve does not support %s; use bt to print the stacks of threads", name)
 	}
 	m := p.modules.WithGo()
 	if m == nil {
@@ -134,9 +134,9 @@ func (w *goroutineWalker) thread(g *wire.Goroutine) (*core.Thread, error) {
 	case g.Status == "":
 		return nil, errors.New(g.Err)
 	case g.Status == "running":
-		return nil, errors.New("it is running, but not found on any thread")
+		return nil, errors.New("the goroutine is running, but no thread runs it")
 	case !w.text.Contains(g.Saved.PC):
-		return nil, fmt.Errorf("its saved pc, %#x, is not in Go code", g.Saved.PC)
+		return nil, fmt.Errorf("the goroutine's saved pc, %#x, is not in Go code", g.Saved.PC)
 	}
 	th := &core.Thread{Regs: g.Saved.Regs(img.Arch)}
 	if len(img.Threads) > 0 {

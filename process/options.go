@@ -74,7 +74,7 @@ func Methods() []string { return []string{"go", "sframe", "cfi", "code", "fp"} }
 func (o *Options) Check() error {
 	for _, name := range o.Methods {
 		if !slices.Contains(Methods(), name) {
-			return fmt.Errorf("%q is not a method; use %s", name, strings.Join(Methods(), ", "))
+			return fmt.Errorf("unknown method %q; use %s", name, strings.Join(Methods(), ", "))
 		}
 	}
 	switch {

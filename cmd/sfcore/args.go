@@ -13,23 +13,23 @@ import (
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 
-// pathFlag takes files too.
+// pathFlag is the flag that accepts files as well as directories.
 const pathFlag = "--path"
 
-// unlimited is for files, of how many may be given.
+// unlimited disables the upper bound on file arguments.
 const unlimited = math.MaxInt
 
-// files checks how many files are given.
+// files checks the number of file arguments.
 func files(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if n := len(args); n < least || n > most {
-			return fmt.Errorf("%d files are given; usage: %s", n, cmd.UseLine())
+			return fmt.Errorf("wrong number of files: %d; usage: %s", n, cmd.UseLine())
 		}
 		return nil
 	}
 }
 
-// group makes a command that has only commands below it refuse others.
+// group makes a command that only has subcommands refuse unknown ones.
 func group(cmd *cobra.Command) {
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -42,7 +42,7 @@ func group(cmd *cobra.Command) {
 	cmd.DisableFlagsInUseLine = true
 }
 
-// helpTopic checks that there is a command to help with.
+// helpTopic checks that the argument of help is a command.
 func helpTopic(help *cobra.Command, args []string) error {
 	cmd, rest, err := help.Root().Find(args)
 	if err == nil && len(rest) > 0 {
@@ -51,20 +51,19 @@ func helpTopic(help *cobra.Command, args []string) error {
 	return err
 }
 
-// unknownCommand is the error for what is no command, with what may have been
-// meant.
+// unknownCommand reports an unknown subcommand and suggests similar ones.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	hint := ""
 	if _, err := os.Stat(name); err == nil && !cmd.HasParent() {
-		hint = ", but a file; the stacks of a core: sfcore bt " + name
+		hint = "; to print the stacks of a core file: sfcore bt " + name
 	} else if similar := cmd.SuggestionsFor(name); len(similar) > 0 {
 		hint = "; did you mean " + strings.Join(similar, " or ") + "?"
 	}
-	return fmt.Errorf("%q is not a command of %s%s", name, cmd.CommandPath(), hint)
+	return fmt.Errorf("unknown command %q for %s%s", name, cmd.CommandPath(), hint)
 }
 
-// checkDirs checks that the directories that a flag names are there; "" is a
-// flag that was not given.
+// checkDirs checks that the directories that a flag names exist. An empty name
+// stands for a flag that was not given.
 func checkDirs(flag string, names ...string) error {
 	for _, name := range names {
 		if name == "" {
@@ -81,7 +80,7 @@ func checkDirs(flag string, names ...string) error {
 	return nil
 }
 
-// checkProgram checks that a file is one that can be a program.
+// checkProgram checks that a file can be a program.
 func checkProgram(name string) error {
 	f, release, err := elfx.Open(name)
 	if err == nil {

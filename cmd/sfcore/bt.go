@@ -34,38 +34,43 @@ func newBtCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bt [flags] CORE [EXE] | bt [flags] -p PID | bt [flags] --dlv HOST:PORT [EXE]",
 		Short: "Print the stacks of all threads",
-		Long: `bt prints the stack of every thread of a core file, the crashed thread's first,
-or of a live process as it is at one moment.
+		Long: `bt prints the stack of every thread of a core file, the crashed thread's first.
+With -p it prints the stacks of a live process at one moment.
 
-CORE may be compressed (.zst, .gz, .lz4, .xz), or - for standard input. Programs
-and libraries are looked for below --path, below --sysroot, next to the core and
-at the path recorded in it, and used only if their build-id is the one in memory.
+CORE may be compressed (.zst, .gz, .lz4, .xz); - is standard input. sfcore looks
+for programs and libraries below --path, below --sysroot, next to the core, and
+at the path recorded in it. It uses a file only if its build-id is the one in
+memory.
 
-Each line has the frame's number, its pc, how it was found, and its name:
+Each line has the frame's number, its pc, the method that found it, and its name.
+The methods are:
 
   registers      the thread's own registers
-  sframe, cfi    a row of .sframe; .eh_frame or .debug_frame
-  frame-pointer  the frame-pointer convention
+  sframe         a row of .sframe
+  cfi            a row of .eh_frame or .debug_frame
   code           the instructions of a function that no table describes
-  signal, entry  the context saved for a signal; a call to a bad address
+  frame-pointer  the frame-pointer convention
+  signal         the registers that the kernel saved for a signal handler
+  entry          the calling convention, after a call to a bad address
   pclntab        Go's table of functions
-  goroutine      what Go's runtime keeps of the stack that was left for this one
+  goroutine      what Go's runtime recorded when it left this stack for another
 
-A ~ marks frames found by a convention whose every check passed, or behind a call
-to another function; a ? marks those that may not exist. Neither goes away above.
-The last line of a stack says why it ends.
+A ~ marks a frame that a convention found and every check confirmed, or a frame
+whose call went to another function. A ? marks a frame that may not exist. Once a
+frame is marked, every frame further out carries at least the same mark. The last
+line of a stack says why it ends.
 
-With --sandbox the core and all files are read without the right to change files,
-run programs, use the network or look at other processes, which suits a crash
-handler. A core that is compressed may be kept in a temporary file.
+With --sandbox, sfcore first gives up the rights to change files, run programs,
+use the network and inspect other processes: use it for crash handlers. It may
+still unpack a compressed core to a temporary file.
 
-With -p the process is stopped, its registers and stacks are copied, and it goes
-on; everything else is done before and after. The last line says how long it
-stood still. It goes on even if sfcore is killed meanwhile.
+With -p, sfcore stops the process, copies its registers and stacks, and lets it
+continue. It does everything else before and after. The last line says how long
+the process stood still. The process continues even if sfcore is killed.
 
-With --dlv the process is the one that a running dlv --headless has stopped. sfcore
-asks dlv for threads, registers and memory, and changes nothing: the process stays
-stopped. dlv needs --accept-multiclient, or it ends when sfcore is done.`,
+With --dlv, sfcore shows the process that a running dlv --headless has stopped. It
+asks dlv for threads, registers and memory, and changes nothing: the process
+stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.`,
 		Example: `  sfcore bt core.1234
   sfcore bt --path ./build core.zst ./build/server
   zcat core.gz | sfcore bt --format json - | jq .threads[0]
@@ -82,27 +87,27 @@ stopped. dlv needs --accept-multiclient, or it ends when sfcore is done.`,
 	c.live.register(cmd)
 	c.dlv.register(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.format, "format", "text", "text, json (one document), jsonl (one line per thread) or folded (for flame graphs)")
-	f.StringVar(&c.color, "color", "auto", "auto, always or never")
+	f.StringVar(&c.format, "format", "text", "print text, json (one document), jsonl (one line per thread) or folded (for flame graphs)")
+	f.StringVar(&c.color, "color", "auto", "colour the text: auto, always or never")
 	f.BoolVar(&c.sandbox, "sandbox", false, "give up the rights to change files, run programs and use the network (Linux)")
-	f.BoolVar(&c.group, "group", false, "print threads with the same stack once, the crashed one and then the most frequent stack first")
+	f.BoolVar(&c.group, "group", false, "print threads with the same stack once: the crashed thread, then the most frequent stack first")
 	f.IntSliceVar(&c.threads, "thread", nil, "print only thread `TID` (repeatable)")
 	f.IntVar(&c.source, "source", -1, "print the source line of every frame, and `N` lines around it")
-	f.Lookup("source").DefValue = "0" // for which help shows none
-	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of every frame, where there is debug information")
-	f.BoolVarP(&c.verbose, "verbose", "v", false, "say for every frame how its caller was found, and why not better")
+	f.Lookup("source").DefValue = "0" // so that help shows no default
+	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of every frame that has debug information")
+	f.BoolVarP(&c.verbose, "verbose", "v", false, "say how each frame's caller was found, and why better methods failed")
 	for name, values := range map[string][]string{"format": formats, "color": {"auto", "always", "never"}} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return cmd
 }
 
-// formats are those of stacks.
+// formats are the formats in which stacks are printed.
 var formats = []string{"text", "json", "jsonl", "folded"}
 
 func checkFormat(name string) error {
 	if !slices.Contains(formats, name) {
-		return fmt.Errorf("--format: %q is none of text, json, jsonl and folded", name)
+		return fmt.Errorf("--format: unknown format %q; use text, json, jsonl or folded", name)
 	}
 	return nil
 }
@@ -112,7 +117,7 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	if c.group && c.locals {
-		return errors.New("--group and --locals: threads with the same stack have different variables; use --thread for one of them")
+		return errors.New("--group cannot be combined with --locals: threads with the same stack have different variables; use --thread to see those of one")
 	}
 	paint, err := newPainter(c.color, cmd.OutOrStdout())
 	if err != nil {
@@ -123,7 +128,7 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	if c.live.pid != 0 {
 		if c.sandbox {
-			return errors.New("--sandbox: a live process cannot be stopped from there")
+			return errors.New("--sandbox cannot be combined with -p: the sandbox blocks ptrace")
 		}
 		return c.runLive(cmd, paint)
 	}
@@ -139,7 +144,7 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 func (c *btCommand) checkArgs(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("pid") {
 		if c.dlv.addr != "" {
-			return errors.New("-p and --dlv: give one of them")
+			return errors.New("-p cannot be combined with --dlv")
 		}
 		return c.live.check(args)
 	}

@@ -26,22 +26,22 @@ func newDapCommand() *cobra.Command {
 	c := &dapCommand{}
 	cmd := &cobra.Command{
 		Use:   "dap [flags]",
-		Short: "Show processes in editors, by the Debug Adapter Protocol",
-		Long: `dap is a debug adapter: editors start it and talk to it on standard input and
+		Short: "Show processes in editors, through the Debug Adapter Protocol",
+		Long: `dap is a debug adapter: an editor starts it and talks to it on standard input and
 output. With --listen it serves any number of sessions on a TCP address.
 
-A client can read every file that sfcore can, so only loopback addresses are
-listened on, unless --allow-remote is given. docs/editors.md has configurations
-for VS Code, Neovim and Emacs.`,
+A client can read every file that sfcore can, so --listen accepts only loopback
+addresses unless --allow-remote is given. docs/editors.md has configurations for
+VS Code, Neovim and Emacs.`,
 		Example: `  sfcore dap
   sfcore dap --listen 127.0.0.1:4711`,
 		Args: cobra.NoArgs,
 		RunE: c.run,
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.listen, "listen", "", "serve sessions on TCP address `HOST:PORT`; port 0 takes a free one")
-	f.BoolVar(&c.remote, "allow-remote", false, "let --listen take addresses that other machines reach")
-	f.DurationVar(&c.idle, "idle", 8*time.Hour, "end sessions of which nothing was heard for this long; 0 for never")
+	f.StringVar(&c.listen, "listen", "", "serve sessions on TCP address `HOST:PORT`; port 0 picks a free port")
+	f.BoolVar(&c.remote, "allow-remote", false, "let --listen accept addresses that other machines can reach")
+	f.DurationVar(&c.idle, "idle", 8*time.Hour, "end a session after this long without a message; 0 for never")
 	return cmd
 }
 
@@ -58,7 +58,7 @@ func (c *dapCommand) run(cmd *cobra.Command, _ []string) error {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	if !addr.IP.IsLoopback() && !c.remote {
-		return fmt.Errorf("--listen %s: other machines could reach this address, and read files of this one; use 127.0.0.1, or --allow-remote", c.listen)
+		return fmt.Errorf("--listen %s: other machines could reach this address and read the files of this one; use 127.0.0.1, or add --allow-remote", c.listen)
 	}
 	listener, err := net.ListenTCP("tcp", addr)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 type dlvFlag struct{ addr string }
 
 func (d *dlvFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&d.addr, "dlv", "", "look at the process that a dlv --headless at `HOST:PORT` or unix:PATH has stopped")
+	cmd.Flags().StringVar(&d.addr, "dlv", "", "show the process that a dlv --headless at `HOST:PORT` or unix:PATH has stopped")
 }
 
 // openProcess opens the core in args, or the process that dlv holds, whose
@@ -25,7 +25,7 @@ func (o *openFlags) openProcess(ctx context.Context, d *dlvFlag, args []string) 
 		return o.open(ctx, args)
 	}
 	if o.sandbox {
-		return nil, errors.New("--sandbox: dlv cannot be asked from there")
+		return nil, errors.New("--sandbox cannot be combined with --dlv: the sandbox blocks the network")
 	}
 	opts, err := o.options(ctx, args...)
 	if err != nil {

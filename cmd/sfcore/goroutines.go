@@ -37,24 +37,24 @@ func newGoroutinesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "goroutines [flags] CORE [EXE] | goroutines [flags] -p PID",
 		Short: "Print the stacks of all goroutines of a Go program",
-		Long: `goroutines prints the stack of every goroutine of a core file, whether a thread
-runs it or not, with what it waits for, its first function and the go statement
-that made it; or of a live process as it is at one moment.
+		Long: `goroutines prints the stack of every goroutine of a core file, running or not. It
+says what each one waits for, and names its first function and the go statement
+that created it. With -p it does the same for a live process, at one moment.
 
-delve finds the goroutines, by the debug information of the program, in memory
-that sfcore reads. Stacks are walked as by bt, from the registers that Go's
-scheduler saved or those of the thread, and compared with delve's; where these
-differ, both are printed. delve knows amd64 and little-endian aarch64, and needs
-debug information: not of programs that were built with -ldflags=-w.
+delve finds the goroutines in memory that sfcore reads. It needs the program's
+debug information, so it cannot read programs built with -ldflags=-w. It knows
+amd64 and little-endian aarch64. sfcore walks the stacks as bt does, from the
+registers that Go's scheduler saved or from those of the thread, and compares
+them with delve's. Where the two differ, both are printed.
 
-It runs in ` + delveProgram + `, which is looked for beside sfcore, then in PATH, so
-that a core that is damaged enough to make delve fail ends only that.
+delve runs in ` + delveProgram + `, which must be next to sfcore or in PATH. A damaged core
+that makes delve fail ends only that program.
 
 Goroutines of Go's runtime are left out, as in Go's own tracebacks.
 
-With -p the process is stopped, its memory is copied, up to --memory, and it goes
-on. That takes about a quarter of a second for a gigabyte; the last line says how
-long it was.`,
+With -p, sfcore stops the process, copies its memory, up to --memory, and lets it
+continue. That takes about a quarter of a second per gigabyte. The last line says
+how long the process stood still.`,
 		Example: `  sfcore goroutines core.1234
   sfcore goroutines --group core.1234 ./server
   sfcore goroutines --goroutine 18 --locals core.1234
@@ -72,12 +72,12 @@ long it was.`,
 	c.memory = 1 << 30
 	f := cmd.Flags()
 	f.IntVarP(&c.pid, "pid", "p", 0, "print the goroutines of live process `PID`")
-	f.Var(&c.memory, "memory", "with -p: copy up to `SIZE` of memory, as in 8G")
-	f.StringVar(&c.format, "format", "text", "text, json (one document), jsonl (one line per goroutine) or folded (for flame graphs)")
-	f.StringVar(&c.color, "color", "auto", "auto, always or never")
+	f.Var(&c.memory, "memory", "with -p: copy up to `SIZE` of memory, for example 8G")
+	f.StringVar(&c.format, "format", "text", "print text, json (one document), jsonl (one line per goroutine) or folded (for flame graphs)")
+	f.StringVar(&c.color, "color", "auto", "colour the text: auto, always or never")
 	f.BoolVar(&c.group, "group", false, "print goroutines with the same stack once, the most frequent stack first")
 	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of frames")
-	f.BoolVar(&c.all, "all", false, "print the goroutines of Go's runtime too, and variables of its functions")
+	f.BoolVar(&c.all, "all", false, "also print the goroutines of Go's runtime, and the variables of its functions")
 	f.Int64SliceVar(&c.ids, "goroutine", nil, "print only goroutine `ID` (repeatable)")
 	f.Lookup("goroutine").DefValue = ""
 	for name, values := range map[string][]string{"format": formats, "color": {"auto", "always", "never"}} {
@@ -168,7 +168,7 @@ func (l *goroutineLister) print(cmd *cobra.Command) error {
 	}
 	sayProblems(cmd.ErrOrStderr(), l.process)
 	if err != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: the list is not complete: %s\n", plain(err.Error()))
+		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: the list is incomplete: %s\n", plain(err.Error()))
 	}
 	for _, id := range left {
 		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: --goroutine %d: no such goroutine\n", id)

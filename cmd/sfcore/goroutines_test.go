@@ -130,8 +130,8 @@ func TestGoroutinesErrors(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{"s390x", append([]string{"goroutines"}, caseArgs(t, "s390x-v3-threads")...), exitFailed, "delve does not know s390x"},
-		{"big-endian", append([]string{"goroutines"}, caseArgs(t, "aarch64be-v3-threads")...), exitFailed, "delve does not know big-endian aarch64"},
+		{"s390x", append([]string{"goroutines"}, caseArgs(t, "s390x-v3-threads")...), exitFailed, "delve does not support s390x"},
+		{"big-endian", append([]string{"goroutines"}, caseArgs(t, "aarch64be-v3-threads")...), exitFailed, "delve does not support big-endian aarch64"},
 		{"C", append([]string{"goroutines"}, caseArgs(t, "amd64-v3-threads")...), exitFailed, "no Go program was found"},
 		{"no file", []string{"goroutines", "--sysroot", "testdata", filepath.Join(goroutinesDir, "amd64", "core.zst")}, exitFailed, "no Go program was found"},
 		{"bad goroutine", goroutinesOf("amd64", "--goroutine", "40,1000"), exitIncomplete, "1000: no such goroutine"},
@@ -158,7 +158,7 @@ func TestGoroutinesCutShort(t *testing.T) {
 	}
 	stdout, stderr, code := sfcore(goroutinesOf("amd64")...)
 	if code != exitIncomplete || !strings.Contains(stdout, "Goroutine 7 [waiting]") || !strings.Contains(stdout, "0x99, is not in Go code") ||
-		!strings.Contains(stderr, `not complete: delve ended: \u001b panic`) {
+		!strings.Contains(stderr, `incomplete: delve ended: \u001b panic`) {
 		t.Errorf("got exit code %d, %s\n%s", code, stdout, stderr)
 	}
 }

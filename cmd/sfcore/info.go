@@ -23,21 +23,22 @@ func newInfoCommand() *cobra.Command {
 	c := &infoCommand{}
 	cmd := &cobra.Command{
 		Use:   "info [flags] CORE [EXE] | info [flags] --dlv HOST:PORT [EXE]",
-		Short: "Say why the process stopped and what it was made of",
-		Long: `info prints the signal and what it means, the command, the threads, and every
-module with its build-id, the file found for it and where its unwind tables are.`,
+		Short: "Say why the process stopped, and list its modules",
+		Long: `info prints the signal and its meaning, the command, and the number of threads.
+It lists every module with its build-id, the file that was found for it, and its
+unwind tables, symbols and lines.`,
 		Args: c.dlv.check,
 		RunE: c.run,
 	}
 	c.register(cmd)
 	c.dlv.register(cmd)
-	cmd.Flags().StringVar(&c.format, "format", "text", "text or json")
+	cmd.Flags().StringVar(&c.format, "format", "text", "print text or json")
 	return cmd
 }
 
 func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 	if c.format != "text" && c.format != "json" {
-		return fmt.Errorf("--format: %q is neither text nor json", c.format)
+		return fmt.Errorf("--format: unknown format %q; use text or json", c.format)
 	}
 	t, err := c.openProcess(cmd.Context(), &c.dlv, args)
 	if err != nil {
@@ -137,12 +138,12 @@ func writeHints(out *bufio.Writer, modules []report.Module) {
 		}
 	}
 	if len(files) > 0 {
-		fmt.Fprintf(out, "\nno file for %s: copy them from the machine of the process and add --path DIR,\n"+
+		fmt.Fprintf(out, "\nno file for %s: copy the missing files from the machine of the process and add --path DIR,\n"+
 			"or set DEBUGINFOD_URLS and add --debuginfod\n", strings.Join(files, ", "))
 	}
 	if len(debug) > 0 {
 		fmt.Fprintf(out, "\nno source lines for %s: install the debug packages (Debian: PACKAGE-dbgsym or -dbg;\n"+
-			"dpkg -S FILE tells the package), add --path or --debug-dir DIR, or set DEBUGINFOD_URLS and add --debuginfod\n", strings.Join(debug, ", "))
+			"dpkg -S FILE prints the package), add --path or --debug-dir DIR, or set DEBUGINFOD_URLS and add --debuginfod\n", strings.Join(debug, ", "))
 	}
 }
 

@@ -25,17 +25,17 @@ func (l *liveFlags) register(cmd *cobra.Command) {
 	l.budget = core.DefaultStackBudget
 	f := cmd.Flags()
 	f.IntVarP(&l.pid, "pid", "p", 0, "print the stacks of live process `PID`")
-	f.Var(&l.budget, "stack-budget", "with -p: copy up to `SIZE` of each stack, as in 4M")
+	f.Var(&l.budget, "stack-budget", "with -p: copy up to `SIZE` of each stack, for example 4M")
 	f.DurationVar(&l.interval, "interval", 0, "with -p: take a snapshot every `TIME` until the process ends")
-	f.IntVar(&l.count, "count", 0, "with -p: take `N` snapshots, one a second unless --interval is given")
+	f.IntVar(&l.count, "count", 0, "with -p: take `N` snapshots, one per second unless --interval is given")
 }
 
 func (l *liveFlags) check(args []string) error {
 	switch {
 	case len(args) > 0:
-		return fmt.Errorf("-p %d: a process and a file (%s) were given; use one of them", l.pid, args[0])
+		return fmt.Errorf("-p %d cannot be combined with a core file (%s)", l.pid, args[0])
 	case l.pid <= 0:
-		return fmt.Errorf("-p %d: not a process id", l.pid)
+		return fmt.Errorf("-p %d: a process id is greater than 0", l.pid)
 	case l.interval < 0 || l.count < 0:
 		return errors.New("--interval and --count: must not be negative")
 	}

@@ -1,5 +1,5 @@
-// Command sfcore says where every thread of a stopped Linux process is, and
-// how it knows.
+// Command sfcore prints the stack of every thread of a Linux process, from a
+// core file or live, and says how each frame was found.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 // Exit codes of every command.
 const (
 	exitComplete   = 0
-	exitIncomplete = 1 // something is missing or damaged, and said
+	exitIncomplete = 1 // something is missing or damaged; a message says what
 	exitFailed     = 2 // nothing could be done
 )
 
@@ -49,8 +49,8 @@ func version() string {
 	return "unknown"
 }
 
-// incompleteError makes a command exit with exitIncomplete. What is incomplete
-// has been said.
+// incompleteError makes a command exit with exitIncomplete. The command has
+// already said what is incomplete.
 type incompleteError struct{}
 
 func (incompleteError) Error() string { return "the result is incomplete" }
@@ -58,18 +58,19 @@ func (incompleteError) Error() string { return "the result is incomplete" }
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sfcore",
-		Short: "Where is every thread of a stopped process, and how do we know?",
-		Long: `sfcore reads ELF core files of Linux (amd64, aarch64, s390x, on any machine) and
-prints the stack of every thread. It unwinds by SFrame where a module has it,
-then by call frame information, then by frame pointers, and says for every frame
-which method found it and how far it may be trusted.
+		Short: "Print the stacks of a Linux process, and say how each frame was found",
+		Long: `sfcore prints the stack of every thread of a Linux process: from a core file of
+amd64, aarch64 or s390x, on any machine, or from a live process. It unwinds by
+SFrame if a module has it, then by call frame information (.eh_frame), then by
+other methods. It says for every frame which method found it and how far you may
+trust it.
 
-  sfcore bt core.1234                 all stacks, the crashed thread's first
+  sfcore bt core.1234                 print all stacks, the crashed thread's first
   sfcore bt --path ./build core.zst   find programs and libraries below ./build
-  sfcore info core.1234               why it stopped, and what it was made of
+  sfcore info core.1234               say why the process stopped; list its modules
 
-Exit status: 0 if every stack is complete, 1 if something is incomplete (and
-said), 2 if nothing could be done.`,
+Exit status: 0 if every stack is complete, 1 if the output is incomplete (the
+reason is printed), 2 if nothing could be done.`,
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -35,17 +35,17 @@ type openFlags struct {
 
 func (o *openFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.sysroot, "sysroot", "", "take recorded paths to be below `DIR`")
-	f.StringArrayVar(&o.paths, "path", nil, "match files below `DIR` by build-id, then by name and shape (repeatable)")
-	f.StringArrayVar(&o.debug, "debug-dir", nil, "look for debug files below `DIR`, as in /usr/lib/debug (repeatable)")
-	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "use sidecars in `DIR` for modules without .sframe; see sframe synth (repeatable)")
-	f.Var(&o.sources, "map", "look for source files below FROM in TO instead (repeatable)")
-	f.BoolVar(&o.fetch, "debuginfod", false, "fetch what is missing from the servers in DEBUGINFOD_URLS, which learn the build-ids")
-	f.StringVar(&o.methods, "unwind", "go,sframe,cfi,code,fp", "try the methods of `LIST`, in this order")
-	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "stop a stack after `N` frames")
-	f.DurationVar(&o.time, "max-time", 0, "stop a stack after `DURATION`, as in 500ms (default no limit)")
+	f.StringVar(&o.sysroot, "sysroot", "", "look for recorded paths below `DIR`")
+	f.StringArrayVar(&o.paths, "path", nil, "look for files below `DIR`, by build-id, then by name and layout (repeatable)")
+	f.StringArrayVar(&o.debug, "debug-dir", nil, "look for debug files below `DIR`, laid out like /usr/lib/debug (repeatable)")
+	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "for modules without .sframe, use what sframe synth wrote to `DIR` (repeatable)")
+	f.Var(&o.sources, "map", "look in TO for source files that are recorded below FROM (repeatable)")
+	f.BoolVar(&o.fetch, "debuginfod", false, "fetch missing files from the servers in DEBUGINFOD_URLS, which learn the build-ids")
+	f.StringVar(&o.methods, "unwind", "go,sframe,cfi,code,fp", "try the methods in `LIST`, in this order")
+	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "end a stack after `N` frames")
+	f.DurationVar(&o.time, "max-time", 0, "end a stack after `DURATION`, for example 500ms (default no limit)")
 	o.size = core.DefaultMaxDecompressed
-	f.Var(&o.size, "max-size", "refuse a core of more than `SIZE` when decompressed, as in 8G")
+	f.Var(&o.size, "max-size", "refuse a core that decompresses to more than `SIZE`, for example 8G")
 	for _, dir := range []string{"sysroot", "path", "debug-dir", "sframe-dir"} {
 		_ = cmd.MarkFlagDirname(dir)
 	}
@@ -60,7 +60,7 @@ func (o *openFlags) open(ctx context.Context, args []string) (*process.Process, 
 	var box *sandbox
 	if o.sandbox {
 		if o.fetch {
-			return nil, errors.New("--sandbox: --debuginfod needs the network")
+			return nil, errors.New("--sandbox cannot be combined with --debuginfod: the sandbox blocks the network")
 		}
 		opts.CacheDir = "" // which would be written to
 		if box, err = enterSandbox(core.SpoolDir()); err != nil {

@@ -22,7 +22,7 @@ func newPainter(when string, out io.Writer) (painter, error) {
 		f, ok := out.(*os.File)
 		return painter(ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))), nil
 	}
-	return false, fmt.Errorf("--color: %q is none of auto, always and never", when)
+	return false, fmt.Errorf("--color: unknown value %q; use auto, always or never", when)
 }
 
 // Colours, as parameters of the terminal's SGR sequence.

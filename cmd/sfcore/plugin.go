@@ -18,12 +18,12 @@ func newPluginCommand() *cobra.Command {
 	var linger time.Duration
 	cmd := &cobra.Command{
 		Use:   "plugin [flags]",
-		Short: "Serve a program that started sfcore as its plugin",
+		Short: "Serve another program as its plugin",
 		Long: `plugin serves the program that started it, by HashiCorp's go-plugin protocol over
-gRPC: it opens core files and running processes, or unwinds a process that the
+gRPC. It opens core files and running processes, or unwinds a process that the
 program itself holds. docs/plugin.md says how to write such a program.
 
-It runs ` + pluginProgram + `, which is looked for beside sfcore, then in PATH.`,
+plugin runs ` + pluginProgram + `, which must be next to sfcore or in PATH.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			name, err := findProgram(pluginProgram)
@@ -33,12 +33,12 @@ It runs ` + pluginProgram + `, which is looked for beside sfcore, then in PATH.`
 			return become(name, "-linger="+linger.String())
 		},
 	}
-	cmd.Flags().DurationVar(&linger, "linger", time.Minute, "end after this long without a connection, as when the host was killed")
+	cmd.Flags().DurationVar(&linger, "linger", time.Minute, "end after this long without a connection, for example when the host was killed")
 	return cmd
 }
 
-// findProgram returns the path of a program that belongs to sfcore: beside it,
-// or in PATH.
+// findProgram returns the path of a program that belongs to sfcore: next to
+// it, or in PATH.
 func findProgram(name string) (string, error) {
 	file := name
 	if runtime.GOOS == "windows" {
@@ -55,7 +55,7 @@ func findProgram(name string) (string, error) {
 	if path, err := exec.LookPath(file); err == nil {
 		return path, nil
 	}
-	return "", fmt.Errorf("%s is neither beside sfcore nor in PATH; it is built by \"go install github.com/sfcore/sfcore/cmd/%s\"", file, name)
+	return "", fmt.Errorf("%s is neither next to sfcore nor in PATH; to build it: go install github.com/sfcore/sfcore/cmd/%s", file, name)
 }
 
 func isProgram(name string) bool {

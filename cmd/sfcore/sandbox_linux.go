@@ -35,7 +35,7 @@ func enterSandbox(spool string) (*sandbox, error) {
 	s := &sandbox{config}
 	err = config.RestrictPaths(landlock.PathAccess(readFS, "/"), landlock.PathAccess(spoolFS, spool).IgnoreIfMissing())
 	if err != nil {
-		return nil, fmt.Errorf("--sandbox needs Landlock as of Linux 6.2: %w", err)
+		return nil, fmt.Errorf("--sandbox needs Landlock as in Linux 6.2 or later: %w", err)
 	}
 	return s, allowOnly(landlockCalls, oldUnlink, sandboxCalls, oldCalls)
 }

@@ -128,7 +128,7 @@ func TestSandboxedBt(t *testing.T) {
 	t.Setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1")
 	for _, args := range [][]string{{"-p", "1"}, {"--debuginfod", "core"}} {
 		_, stderr, code := sfcore(append([]string{"bt", "--sandbox"}, args...)...)
-		if code != exitFailed || !strings.Contains(stderr, "--sandbox: ") {
+		if code != exitFailed || !strings.Contains(stderr, "--sandbox cannot be combined with -") {
 			t.Errorf("%v: got exit code %d, %s", args, code, stderr)
 		}
 	}

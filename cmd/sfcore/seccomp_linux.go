@@ -76,7 +76,7 @@ func allowOnly(calls ...[]uint32) error {
 	case errno != 0:
 		return fmt.Errorf("--sandbox: seccomp: %w", errno)
 	case tid != 0:
-		return fmt.Errorf("--sandbox: seccomp: thread %d has a filter of its own", tid)
+		return fmt.Errorf("--sandbox: seccomp: thread %d already has a different filter", tid)
 	}
 	return nil
 }

@@ -22,12 +22,12 @@ func newSFrameCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sframe",
 		Short: "Show, check and compare .sframe sections",
-		Long: `sframe works on the .sframe sections of programs, libraries, object files (whose
-relocations it applies) and all modules of a core file. It reads every version:
-1, 2 with its errata, and 3, for amd64, aarch64 and s390x.
+		Long: `sframe works on the .sframe sections of programs, libraries, object files (it
+applies their relocations) and all modules of a core file. It reads every
+version: 1, 2 with its errata, and 3, for amd64, aarch64 and s390x.
 
-Exit status: 0 if all is well, 1 if there is something to report (and said), 2
-if a file cannot be read.`,
+Exit status: 0 if all is well, 1 if the output reports something, 2 if a file
+cannot be read.`,
 	}
 	cmd.AddCommand(newDumpCommand(), newCheckCommand(), newCompareCommand(), newCoverageCommand(), newSynthCommand())
 	return cmd
@@ -45,11 +45,11 @@ type fileFlags struct {
 
 func (o *fileFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.sysroot, "sysroot", "", "for a core: take recorded paths to be below `DIR`")
-	f.StringArrayVar(&o.paths, "path", nil, "for a core: match files below `DIR` by build-id, then by name and shape (repeatable)")
-	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "use sidecars in `DIR` for modules without .sframe; see sframe synth (repeatable)")
-	f.BoolVar(&o.fetch, "debuginfod", false, "for a core: fetch what is missing from the servers in DEBUGINFOD_URLS, which learn the build-ids")
-	f.StringVar(&o.format, "format", "text", "text or json")
+	f.StringVar(&o.sysroot, "sysroot", "", "for a core: look for recorded paths below `DIR`")
+	f.StringArrayVar(&o.paths, "path", nil, "for a core: look for files below `DIR`, by build-id, then by name and layout (repeatable)")
+	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "for modules without .sframe, use what sframe synth wrote to `DIR` (repeatable)")
+	f.BoolVar(&o.fetch, "debuginfod", false, "for a core: fetch missing files from the servers in DEBUGINFOD_URLS, which learn the build-ids")
+	f.StringVar(&o.format, "format", "text", "print text or json")
 	_ = cmd.MarkFlagDirname("sysroot")
 	_ = cmd.MarkFlagDirname("path")
 	_ = cmd.MarkFlagDirname("sframe-dir")
@@ -58,7 +58,7 @@ func (o *fileFlags) register(cmd *cobra.Command) {
 
 func (o *fileFlags) check() error {
 	if o.format != "text" && o.format != "json" {
-		return fmt.Errorf("--format: %q is neither text nor json", o.format)
+		return fmt.Errorf("--format: unknown format %q; use text or json", o.format)
 	}
 	return cmp.Or(checkDirs("--sysroot", o.sysroot), checkDirs(pathFlag, o.paths...), checkDirs("--sframe-dir", o.sidecar...))
 }

@@ -26,15 +26,15 @@ func newCheckCommand() *cobra.Command {
 		Use:   "check [flags] FILE...",
 		Short: "Check .sframe sections against the format",
 		Long: `check tests everything that readers of .sframe rely on, and everything that the
-specifications demand. Each finding has the offset in the section, the field as
+specifications require. Each finding has its offset in the section, the field as
 its version's specification spells it, a severity and a stable name:
 
-  error    the format is violated; some lookup has no or a doubtful answer
-  warning  allowed or harmless, but most likely not what was meant
-  note     a habit of a producer, or a place where the texts leave a choice
+  error    the format is violated; some lookups have no answer, or a doubtful one
+  warning  allowed or harmless, but probably not intended
+  note     a habit of a producer, or a choice that the specification leaves open
 
-docs/sframe-checks.md lists them all. Notes are counted, and listed with
---severity note.
+docs/sframe-checks.md lists all findings. Notes are only counted; --severity note
+lists them.
 
 Exit status: 0 if there is nothing to list, 1 if there is, 2 if a file cannot be
 read or has no .sframe section.`,
@@ -45,7 +45,7 @@ read or has no .sframe section.`,
 	}
 	c.fileFlags.register(cmd)
 	c.rawFlags.register(cmd)
-	cmd.Flags().StringVar(&c.least, "severity", "warning", "list findings from this severity on: error, warning or note")
+	cmd.Flags().StringVar(&c.least, "severity", "warning", "list findings of at least this severity: error, warning or note")
 	_ = cmd.RegisterFlagCompletionFunc("severity", cobra.FixedCompletions(severities, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -59,7 +59,7 @@ func (c *checkCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	least := slices.Index(severities, c.least)
 	if least < 0 {
-		return fmt.Errorf("--severity: %q is none of error, warning and note", c.least)
+		return fmt.Errorf("--severity: unknown severity %q; use error, warning or note", c.least)
 	}
 	if c.raw {
 		return c.eachName(cmd, args, func(name string, out *bufio.Writer) (bool, error) {

@@ -26,21 +26,22 @@ func newCompareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare [flags] FILE...",
 		Short: "Compare .sframe with .eh_frame, row by row",
-		Long: `compare reads both kinds of unwind tables of each file and lists every range of
-pcs for which their rules for CFA, return address or frame pointer differ,
-grouped by cause:
+		Long: `compare reads both unwind tables of each file, .sframe and .eh_frame. It lists
+every range of pcs for which their rules for CFA, return address or frame pointer
+differ, grouped by cause:
 
   rule lost         SFrame has no rule, or another base register
-  wrong offset      the rules differ in their offset only
-  wrong rule        they differ in another way
+  wrong offset      the rules differ only in their offset
+  wrong rule        the rules differ in another way
   row missing       SFrame has the function, but no row
   function missing  SFrame does not have the function
   outermost mark, signal mark, signed return address
                     only one of the two has the mark
 
-Differences that come from a known habit of a tool are marked with its name,
-which docs/sframe-habits.md explains. Those that come from a limit of the format,
-which has no words for what CFI says, are counted, and listed with --all.
+A difference that comes from a known habit of a tool is marked with the habit's
+name, which docs/sframe-habits.md explains. Differences that come from a limit of
+the format, which cannot express everything that CFI says, are only counted;
+--all lists them.
 
 Exit status: 0 if there is no difference beyond the limits of the format, 1 if
 there is one, 2 if a file cannot be read or has nothing to compare.`,
@@ -50,7 +51,7 @@ there is one, 2 if a file cannot be read or has nothing to compare.`,
 		RunE: c.run,
 	}
 	c.register(cmd)
-	cmd.Flags().BoolVar(&c.all, "all", false, "list all differences, those that come from limits of the format too")
+	cmd.Flags().BoolVar(&c.all, "all", false, "also list differences that come from limits of the format")
 	return cmd
 }
 
@@ -176,7 +177,7 @@ func (r *comparedModule) write(out *bufio.Writer, all bool) {
 			}
 		}
 		if listed > maxListed && !all {
-			fmt.Fprintf(out, "  and %d more, listed with --all\n", listed-maxListed)
+			fmt.Fprintf(out, "  and %d more; --all lists them\n", listed-maxListed)
 		}
 	}
 	if n := r.total() - len(r.Differences); n > 0 {

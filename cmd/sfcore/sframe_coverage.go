@@ -24,11 +24,11 @@ func newCoverageCommand() *cobra.Command {
 	c := &coverageCommand{}
 	cmd := &cobra.Command{
 		Use:   "coverage [flags] FILE...",
-		Short: "Tell how much code .sframe and .eh_frame cover",
-		Long: `coverage prints, for every module, how many bytes of code it has, and for how much
-of it there is a usable row of .sframe, of call frame information (.eh_frame or
+		Short: "Count the code that .sframe and .eh_frame cover",
+		Long: `coverage prints for every module how many bytes of code it has, and how many of
+these have a usable row of .sframe, of call frame information (.eh_frame or
 .debug_frame), and of neither. For a core it also prints how many frames of all
-stacks were in the module, and for how many of them there is such a row.
+stacks are in the module, and how many of these have such a row.
 
 Exit status: 0, or 2 if a file cannot be read.`,
 		Example: `  sfcore sframe coverage a.out

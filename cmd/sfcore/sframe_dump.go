@@ -30,12 +30,12 @@ in the layout and notation of objdump --sframe:
   sp+16, fp+16, r10+8   base register and offset
   c-16                  stored at that offset from the CFA
   (fp-8)                stored at that address
-  f                     stored at the place that the header fixes
-  u, U                  unchanged; U where a zero word stands for it
+  f                     stored at the offset that the header fixes
+  u, U                  unchanged; U if a zero word says so
   [s]                   signed
 
-FILE is a program, library, object file or core; with --raw, the bytes of a
-section. docs/sframe-json.md describes what --format json prints.`,
+FILE is a program, library, object file or core; with --raw it is the bytes of a
+section. docs/sframe-json.md describes the output of --format json.`,
 		Example: `  sfcore sframe dump /usr/bin/cpio
   sfcore sframe dump --func main --format json a.out
   sfcore sframe dump --raw --address 0x4020d0 section.bin`,

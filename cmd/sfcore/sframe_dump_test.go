@@ -163,7 +163,7 @@ func TestSFrameUnreadable(t *testing.T) {
 		"bad magic":    {[]string{"--raw", write("raw", "garbage!")}, "sfp_magic at offset 0x0"},
 		"bad address":  {[]string{"--raw", "--address", "x", write("raw2", whole)}, `"x" is not an address`},
 		"bad pc":       {[]string{"--pc", "main", write("o", whole)}, `"main" is not an address`},
-		"bad format":   {[]string{"--format", "xml", write("o", whole)}, "neither text nor json"},
+		"bad format":   {[]string{"--format", "xml", write("o", whole)}, "use text or json"},
 		"other family": {[]string{write("arm", whole[:18]+"\x28\x00"+whole[20:])}, "e_machine 40"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -79,7 +79,7 @@ func (d *dumper) section(l *listed) {
 		d.rows(l, &lf, err, &budget)
 		d.function(&lf)
 		if budget < 0 {
-			d.problem(l, errors.New("functions share rows many times over; the rest is not listed"))
+			d.problem(l, errors.New("many functions share the same rows; the rest is not listed"))
 			return
 		}
 	}

@@ -19,8 +19,8 @@ type rawFlags struct {
 
 func (o *rawFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&o.raw, "raw", false, "FILE is the bytes of a section, not an ELF file")
-	f.StringVar(&o.address, "address", "0", "with --raw: the section is at address `ADDR`")
+	f.BoolVar(&o.raw, "raw", false, "read FILE as the bytes of a section, not as an ELF file")
+	f.StringVar(&o.address, "address", "0", "with --raw: the address of the section is `ADDR`")
 }
 
 // maxRaw bounds the bytes of a section that is given as a file.
@@ -42,7 +42,7 @@ func (o *rawFlags) read(name string) (data []byte, addr uint64, err error) {
 		in = f
 	}
 	if data, err = io.ReadAll(io.LimitReader(in, maxRaw+1)); err == nil && len(data) > maxRaw {
-		err = fmt.Errorf("more than the limit of %d bytes", maxRaw)
+		err = fmt.Errorf("the file has more than the limit of %d bytes", maxRaw)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", name, err)
@@ -53,7 +53,7 @@ func (o *rawFlags) read(name string) (data []byte, addr uint64, err error) {
 func parseAddress(flag, s string) (uint64, error) {
 	v, err := strconv.ParseUint(s, 0, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %q is not an address, like 0x401000", flag, s)
+		return 0, fmt.Errorf("%s: %q is not an address such as 0x401000", flag, s)
 	}
 	return v, nil
 }

@@ -25,14 +25,14 @@ func newSynthCommand() *cobra.Command {
 	c := &synthCommand{}
 	cmd := &cobra.Command{
 		Use:   "synth [flags] FILE -o OUT",
-		Short: "Make .sframe of .eh_frame, in a sidecar",
-		Long: `synth writes what .eh_frame of a program or library says as an .sframe section.
-OUT is an ELF file with nothing but that section and FILE's build-id; if OUT is a
+		Short: "Make .sframe from .eh_frame, in a separate file",
+		Long: `synth translates the .eh_frame of a program or library to an .sframe section. OUT
+is an ELF file that has only that section and FILE's build-id. If OUT is a
 directory, the file in it is called <build-id>.sframe, which is where
 bt --sframe-dir looks.
 
-What SFrame cannot express is left out, with the whole function, and counted by
-cause. FILE is not changed.
+If SFrame cannot express a rule, synth leaves out the whole function, and counts
+it by cause. FILE is not changed.
 
 Exit status: 0, or 2 if nothing could be written.`,
 		Example: `  sfcore sframe synth /usr/lib/x86_64-linux-gnu/libc.so.6 -o sidecars/
@@ -43,9 +43,9 @@ Exit status: 0, or 2 if nothing could be written.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&c.out, "output", "o", "", "write to the file, or into the directory, `OUT`")
+	f.StringVarP(&c.out, "output", "o", "", "write to the file or directory `OUT`")
 	f.IntVar(&c.version, "sframe-version", 3, "write this version of SFrame: 2 or 3")
-	f.StringVar(&c.format, "format", "text", "text or json, for the counts")
+	f.StringVar(&c.format, "format", "text", "print the counts as text or json")
 	_ = cmd.MarkFlagRequired("output")
 	return cmd
 }
@@ -53,9 +53,9 @@ Exit status: 0, or 2 if nothing could be written.`,
 func (c *synthCommand) run(cmd *cobra.Command, file string) error {
 	switch {
 	case c.format != "text" && c.format != "json":
-		return fmt.Errorf("--format: %q is neither text nor json", c.format)
+		return fmt.Errorf("--format: unknown format %q; use text or json", c.format)
 	case c.version != 2 && c.version != 3:
-		return fmt.Errorf("--sframe-version: %d is neither 2 nor 3", c.version)
+		return fmt.Errorf("--sframe-version %d: use 2 or 3", c.version)
 	}
 	t, err := module.OpenFile(file, nil)
 	if err != nil {
@@ -86,7 +86,7 @@ func synthesise(t *module.Set, version sframe.Version) (*synth.Sidecar, *synth.R
 	tables := &m.Tables
 	switch {
 	case m.BuildID == "":
-		return nil, nil, fmt.Errorf("%s: no build-id, by which the sidecar would be found", m.Path)
+		return nil, nil, fmt.Errorf("%s: no build-id; without one the sidecar could not be found", m.Path)
 	case len(tables.CFI) == 0 && len(m.Problems()) > 0:
 		return nil, nil, m.Problems()[0]
 	case len(tables.CFI) == 0:
@@ -102,7 +102,7 @@ func synthesise(t *module.Set, version sframe.Version) (*synth.Sidecar, *synth.R
 		return nil, nil, fmt.Errorf("%s: %w", m.Path, err)
 	}
 	if report.Written == 0 {
-		return nil, nil, fmt.Errorf("%s: none of %s can be written as SFrame", m.Path, count(report.FDEs, "FDE"))
+		return nil, nil, fmt.Errorf("%s: SFrame cannot express any of %s", m.Path, count(report.FDEs, "FDE"))
 	}
 	return side, report, nil
 }

@@ -24,7 +24,7 @@ func (m *sourceMap) Type() string { return "FROM=TO" }
 func (m *sourceMap) Set(text string) error {
 	from, to, ok := strings.Cut(text, "=")
 	if !ok || to == "" {
-		return errors.New("not of the form FROM=TO")
+		return errors.New("must have the form FROM=TO")
 	}
 	*m = append(*m, process.Substitution{From: from, To: to})
 	return nil
