@@ -1,19 +1,19 @@
 //go:build linux
 
-// Command bench makes core files of known shapes with real programs and
-// measures how long sfcore takes to print all their stacks.
+// Command bench makes core files of known sizes with real programs, and measures
+// how long sfcore takes to print all their stacks.
 //
 //	go run ./bench peers [-small] [-runs N] [-only TEXT] [-record FILE]
 //	go run ./bench corpus [-small] [-runs N] [-only TEXT] [-record FILE]
 //	go run ./bench growth [-small] [-runs N] [-only TEXT] [-record FILE] [-plot FILE]
 //
-// peers has gdb and eu-stack do the same in turn, and writes a table of the
-// times and of the memory they took; so does corpus, with the small cores of
-// testdata/cores. growth makes cores of ten and a hundred times the threads,
-// frames, modules, segments and size.
+// peers also measures gdb and eu-stack, in turn, and writes a table of times and
+// memory. corpus does the same with the small cores of testdata/cores. growth
+// makes cores with ten and a hundred times as many threads, frames, modules or
+// segments, or of that size.
 //
-// It needs cc or, for corpus, zstd; gdb and eu-stack; and for peers and growth
-// that the kernel writes core files to the working directory
+// bench needs gdb and eu-stack; zstd for corpus; and for peers and growth cc, and
+// a kernel that writes core files to the working directory
 // (kernel.core_pattern=core).
 package main
 

@@ -1,9 +1,9 @@
-// Package core makes a process image, a stopped process as data, from a live
-// process, which it stops for that moment, or from an ELF core file of the
-// Linux kernel, of gdb's gcore or of qemu-user: its threads
-// with their registers, its mappings, its signal and what the file holds of
-// its memory. It does not look at the files that the process had mapped; nor
-// does it walk stacks.
+// Package core makes process images. An [Image] is a stopped process as data:
+// its threads with their registers, its mappings, its signal, and the memory
+// that was saved. It comes from an ELF core file, written by the Linux kernel,
+// gdb's gcore, qemu-user or valgrind, or from a live process, which is stopped
+// only while it is copied. The package does not open the files that the process
+// had mapped, and does not walk stacks.
 package core
 
 import (

@@ -6,6 +6,6 @@
 // last line of a stack says why it ends. Nothing is executed: requests to step
 // or to stop somewhere are refused in a sentence, and not offered.
 //
-// Messages are those of github.com/google/go-dap, of which it uses the
-// structures; fields that it lacks are added by embedding them.
+// Messages are the structures of github.com/google/go-dap. Fields that these lack
+// are added by embedding them.
 package dap

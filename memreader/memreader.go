@@ -1,6 +1,6 @@
-// Package memreader reads the memory of a stopped process, wherever it is
-// kept: in a core file, in the files the process had mapped, in the live
-// process, or at a plugin host. It knows nothing about registers or modules.
+// Package memreader reads the memory of a stopped process, wherever it is kept:
+// in a core file, in the files that the process had mapped, in the live process,
+// or at a plugin's host. It knows nothing about registers or modules.
 package memreader
 
 import "fmt"

@@ -1,10 +1,10 @@
 // Package plugin makes sfcore a plugin of other programs, its hosts, by
-// HashiCorp's go-plugin: [Server] is the plugin, [Start] and [Client] are the
-// library for hosts written in Go. proto/sfcore.proto is the protocol for all
-// others; docs/plugin.md shows how to speak it.
+// HashiCorp's go-plugin. [Server] is the plugin; [Start] and [Client] are the
+// library for hosts written in Go. Other hosts speak the protocol in
+// proto/sfcore.proto; docs/plugin.md shows how.
 //
 // The plugin opens core files and running processes itself. Two debuggers
-// cannot trace one process, so that it also unwinds a process that its host
+// cannot trace one process, so the plugin also unwinds a process that its host
 // holds, given as an image whose memory and registers stay with the host: see
 // [Client.OpenImage].
 package plugin

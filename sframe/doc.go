@@ -1,17 +1,17 @@
-// Package sframe decodes the SFrame stack trace format: for every pc of a
-// program, where the caller's frame is.
+// Package sframe decodes the SFrame stack trace format, which says for every pc
+// of a program where the caller's frame is.
 //
-// [Parse] reads a header, [Section.Find] answers for one pc, without copying
-// or converting the section: it is read in place, whatever its byte order.
+// [Parse] reads a header, and [Section.Find] answers for one pc. The section is
+// read in place, whatever its byte order; nothing is copied or converted.
 // [Section.Tables], [Section.Funcs] and [Section.FREs] show what is written,
-// [Section.Validate] tells what is wrong with it, and [Builder] writes
-// sections. The package reads no files and no memory of processes, and any
+// [Section.Validate] reports what is wrong with it, and [Builder] writes
+// sections. The package reads neither files nor the memory of processes. Any
 // bytes lead to a value or to a [*FormatError], never to a panic.
 //
 // # The format on one page
 //
-// A section is one table or, since not every linker merges them, several one
-// after the other, each aligned to 8 bytes:
+// A section is one table or, because not every linker merges tables, several
+// in a row, each aligned to 8 bytes:
 //
 //	header       magic, version, flags, ABI, sizes        28 bytes
 //	FDEs         one per function, normally sorted        fixed size
@@ -20,8 +20,8 @@
 // A row consists of the offset of its first instruction from the start of the
 // function, an info byte and up to 15 data words, all of one size, which say
 // where the CFA, the return address and the frame pointer are. The versions
-// differ in where fields are, in how a function's start is written and in what
-// the words may say:
+// differ in the positions of fields, in how a function's start is written, and
+// in what the words can express:
 //
 //	version     FDE    start of the function      rows
 //	CTF Frame   17 B   i32, as V1                 words are CFA, FP, RA
@@ -31,7 +31,7 @@
 //	V3          16 B   i64, from the field        + 5 bytes of attributes before the
 //	                                              rows, flexible rows, signal frames
 //
-// The references are written as [SFrame 3, 2.3] for section 2.3 of the
-// specification of version 3, and [CTF Frame] for ctf-frame.h of the binutils
-// patch of August 2022, which was never released.
+// References: [SFrame 3, 2.3] is section 2.3 of the specification of version 3
+// (https://sourceware.org/binutils/docs/sframe-spec.html). [CTF Frame] is
+// ctf-frame.h of the binutils patch of August 2022, which was never released.
 package sframe

@@ -1,7 +1,6 @@
-// Command sfcore-delve is the part of sfcore that delve does: "sfcore goroutines"
-// starts it. It is a program of its own because delve would double the time that
-// every other command takes to start, and because it ends when what it reads is
-// damaged enough.
+// Command sfcore-delve runs delve for "sfcore goroutines", which starts it. It is
+// a program of its own for two reasons: delve would double the time that every
+// other command takes to start, and delve may fail on a damaged process.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command sfcore-plugin is sfcore as a plugin of other programs, which start it
-// by "sfcore plugin". It is a program of its own because gRPC would double the
-// time that every other command takes to start.
+// Command sfcore-plugin is sfcore as a plugin. Other programs start it with
+// "sfcore plugin". It is a program of its own because gRPC would double the time
+// that every other command takes to start.
 package main
 
 import (

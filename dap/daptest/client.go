@@ -1,4 +1,4 @@
-// Package daptest is a client of the Debug Adapter Protocol for tests of debug
+// Package daptest is a client of the Debug Adapter Protocol, for tests of debug
 // adapters.
 package daptest
 

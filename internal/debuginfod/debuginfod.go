@@ -1,7 +1,7 @@
 // Package debuginfod fetches executables, debug information and source files
-// by build-id from debuginfod servers, into the cache that it shares with
-// elfutils [debuginfod(8), debuginfod-find(1)]. Nothing is fetched unless a
-// Client is made: a build-id tells a server what somebody runs.
+// by build-id from debuginfod servers. It shares its cache with elfutils
+// [debuginfod(8), debuginfod-find(1)]. Create a Client only if the user asked for
+// it: a build-id tells a server what somebody runs.
 package debuginfod
 
 import (

@@ -1,7 +1,6 @@
 // Package disasm writes machine instructions of amd64, aarch64 and s390x as
-// text, in GNU syntax. It decodes one instruction at a time from bytes that
-// may be anything; whoever calls it finds the bytes. It is safe for concurrent
-// use.
+// text, in GNU syntax. It decodes one instruction at a time, from arbitrary
+// bytes that the caller provides. It is safe for concurrent use.
 package disasm
 
 import (

@@ -1,8 +1,7 @@
-// Package resolve finds files: that of a module of a process, by the path that
-// the process knew and by build-id, and the separate debug files of an ELF
-// file. It proposes; the caller opens, compares and decides. Nothing but
-// regular files is opened, and no name that a core gave leads out of a
-// sysroot.
+// Package resolve finds files: the file of a module, by the path that the
+// process knew and by build-id, and the separate debug files of an ELF file. It
+// proposes candidates; the caller opens them, compares them and decides. It opens
+// only regular files, and no name from a core leads out of a sysroot.
 package resolve
 
 import (

@@ -1,12 +1,10 @@
 // Package symbol names addresses of an ELF image: from its symbol tables, the
-// relocations behind its procedure linkage table, and Go's function table.
+// relocations of its procedure linkage table, and Go's function table. It
+// neither walks stacks nor looks for files.
 //
-// It walks no stacks and looks for no files: users outside of this module have
-// images from package target, whose Module returns one.
-//
-// Most processes end after naming a few dozen addresses, so nothing is read or
-// sorted before it pays: a table is searched in place, once for all addresses of
-// [Object.Prepare], and gets an index only when lookups keep coming.
+// Most runs end after naming a few dozen addresses, so nothing is read or sorted
+// before it pays: a table is searched in place, once for all addresses of
+// [Object.Prepare], and gets an index only if more lookups follow.
 package symbol
 
 import (

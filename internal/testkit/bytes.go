@@ -1,5 +1,5 @@
-// Package testkit builds the inputs of tests: binary data with labels instead
-// of counted offsets, memory that fails where it is told to, golden files.
+// Package testkit builds inputs for tests: binary data with labels instead of
+// counted offsets, memory that fails at chosen addresses, and golden files.
 package testkit
 
 import (

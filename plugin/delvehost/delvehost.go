@@ -1,8 +1,8 @@
-// Package delvehost lets sfcore's plugin unwind a process that delve holds, for
-// programs that are built on delve's packages. delve keeps the process; the
-// plugin asks for registers and memory.
+// Package delvehost is for programs that are built on delve's packages. It lets
+// sfcore's plugin unwind a process that delve holds: delve keeps the process, and
+// the plugin asks for registers and memory.
 //
-// Programs that run "dlv --headless" need none of this: see "sfcore bt --dlv".
+// Programs that run "dlv --headless" do not need it: see "sfcore bt --dlv".
 package delvehost
 
 import (

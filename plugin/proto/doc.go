@@ -1,4 +1,4 @@
-// Package proto is the plugin's protocol as generated from sfcore.proto, which
+// Package proto is the plugin's protocol, generated from sfcore.proto, which
 // documents it.
 package proto
 

@@ -1,9 +1,9 @@
-// Package compare tells where the two kinds of unwind tables of a module
-// disagree: .sframe, and call frame information such as .eh_frame, from which
-// assemblers make it. It also tells how much code each of them covers.
+// Package compare finds where the two unwind tables of a module disagree:
+// .sframe, and the call frame information (such as .eh_frame) that assemblers
+// make it from. It also counts the code that each of them covers.
 //
-// Both are read once, by ascending pc, and merged: the time is linear in the
-// number of rows.
+// Both are read once, by ascending pc, and merged, in time linear in the number
+// of rows.
 package compare
 
 import (

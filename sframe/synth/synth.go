@@ -1,10 +1,10 @@
-// Package synth makes .sframe sections of call frame information, for modules
-// that were built without. What SFrame cannot express is left out and counted,
-// never approximated.
+// Package synth makes .sframe sections from call frame information, for modules
+// that were built without .sframe. What SFrame cannot express is left out and
+// counted, never approximated.
 //
-// SFrame recovers no registers but SP, FP and the return address. That is all
-// that most functions need to find their callers; it is not enough for those
-// below a signal trampoline, so trampolines are left out.
+// SFrame recovers only SP, FP and the return address. That is enough to walk
+// through most functions. It is not enough for a frame that a signal
+// interrupted, which may need any register, so trampolines are left out.
 package synth
 
 import (

@@ -1,15 +1,15 @@
 // Command torture damages the cores and executables of testdata/cores in many
-// ways and checks what sfcore makes of them: no panic, no run over its time or
-// memory, reports that survive JSON, and stacks that are whole in a core that
-// was cut off behind everything they need.
+// ways and checks what sfcore does with them. No run may panic or exceed its time
+// or memory; reports must survive JSON; and a stack must be whole in a core that
+// was cut off behind everything that the stack needs.
 //
-// Every run is made from -seed and its number alone, so that
+// A run depends only on -seed and its number, so that
 //
-//	go run ./torture -seed 1 -first 4711 -runs 1
+//	go run ./test/torture -seed 1 -first 4711 -runs 1
 //
-// repeats one. The first runs cut every core at every 4 KiB; the others damage
-// it, or one of its executables, at random. Runs are made in child processes: a
-// crash costs one run and is reported with its number.
+// repeats one. The first runs cut every core at every 4 KiB. The others damage a
+// core, or one of its executables, at random. Runs are made in child processes:
+// a crash costs one run and is reported with its number.
 package main
 
 import (

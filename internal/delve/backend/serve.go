@@ -1,7 +1,7 @@
-// Package backend is what sfcore-delve consists of: it has delve look at a
-// process by way of the memory, registers and files that sfcore found, which
-// package internal/goroutine hands over. What delve does with a damaged process,
-// panics in goroutines of its own included, ends only this program.
+// Package backend is the body of sfcore-delve. It lets delve inspect a process
+// through the memory, registers and files that sfcore found, which package
+// internal/delve/wire hands over. If delve fails on a damaged process, even by a
+// panic in a goroutine of its own, only this program ends.
 package backend
 
 import (

@@ -1,8 +1,8 @@
-// Package rpc makes a process image of the process that a running "dlv
-// --headless" holds, through its JSON-RPC API, version 2. It only looks: the
-// process is neither stopped nor let go, and nothing of it is changed.
+// Package rpc makes an image of the process that a running "dlv --headless"
+// holds, through dlv's JSON-RPC API, version 2. It only reads: it neither stops
+// nor releases the process, and changes nothing.
 //
-// Memory is read from dlv when it is asked for. dlv itself unwinds nothing here.
+// Memory is read from dlv when it is needed. dlv itself unwinds nothing.
 package rpc
 
 import (

@@ -1,8 +1,8 @@
-// Package wire has the goroutines of a stopped process, as delve sees them.
-// delve panics in goroutines of its own and takes all memory when what it reads
-// is damaged, so it works in another program, sfcore-delve, which asks this one
-// for the memory of the process: [List] starts it, and package
-// internal/delvebackend is what it consists of.
+// Package wire lists the goroutines of a stopped process, as delve sees them.
+// On damaged input delve panics in goroutines of its own and may exhaust memory,
+// so it runs in another program, sfcore-delve. [List] starts that program, and
+// answers its requests for the memory of the process. Package
+// internal/delve/backend is its other end.
 package wire
 
 import "github.com/sfcore/sfcore/arch"

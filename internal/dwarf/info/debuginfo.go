@@ -1,17 +1,16 @@
-// Package info reads DWARF, versions 2 to 5: for an address, the source
-// line, the functions that were inlined there, and the variables that are in
-// scope, with their types and the expressions that locate them. It evaluates no
-// expressions: package variable does.
+// Package info reads DWARF, versions 2 to 5. For an address it finds the source
+// line, the functions that were inlined there, and the variables in scope, with
+// their types and the expressions that locate them. It does not evaluate these
+// expressions: package internal/dwarf/value does.
 //
-// It decodes in place and only what an address needs: the header of its unit,
+// It decodes in place, and only what an address needs: the header of its unit,
 // that unit's functions, the entries within the one function, and the line
-// number program. A file of a gigabyte costs no more memory than the units
-// that were asked about. debug/dwarf instead decodes all abbreviations when it
-// opens a file, and knows neither supplementary files nor split units.
+// number program. A file of a gigabyte costs no more memory than the units that
+// were used. debug/dwarf, by contrast, decodes all abbreviations when it opens a
+// file, and knows neither supplementary files nor split units.
 //
-// All addresses are link-time ones: run-time addresses minus the module's bias.
-// Users outside of this module have images from package target, whose Module
-// returns one.
+// All addresses are link-time addresses: run-time addresses minus the module's
+// bias.
 package info
 
 import (

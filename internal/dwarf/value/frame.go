@@ -1,10 +1,10 @@
-// Package value finds the values of variables: it evaluates the locations that
-// debug information gives them in the registers and the memory of a frame, and
-// writes what is there by its type.
+// Package value finds the values of variables. It evaluates the locations that
+// debug information gives them, with the registers and the memory of a frame,
+// and writes the value according to its type.
 //
-// A value that depends on what is not known is an error that tells why; nothing
-// is guessed. Memory is read through memreader only, and values are read when
-// they are asked for.
+// If a value depends on something unknown, the result is an error that says why;
+// the package never guesses. It reads memory only through memreader, and values
+// only when they are needed.
 package value
 
 import (
