@@ -34,7 +34,7 @@ func (l *lister) all(send func(*wire.Goroutine) error) error {
 	case err != nil:
 		return fmt.Errorf("delve: runtime.allglen: %w", err)
 	case n > maxGoroutines:
-		return fmt.Errorf("runtime.allglen is %d, more than %d: it is damaged", n, maxGoroutines)
+		return fmt.Errorf("runtime.allglen is damaged: %d is more than %d", n, maxGoroutines)
 	}
 	for next := 0; next >= 0; {
 		gs, n, err := proc.GoroutinesInfo(l.target, next, batch)

@@ -21,7 +21,7 @@ func registers(arch string, regs []byte) (proc.Registers, error) {
 		dst = &arm64
 	}
 	if n := binary.Size(dst); len(regs) < n {
-		return nil, fmt.Errorf("%d bytes of registers, fewer than %d", len(regs), n)
+		return nil, fmt.Errorf("the registers have %d bytes, fewer than %d", len(regs), n)
 	}
 	if _, err := binary.Decode(regs, binary.LittleEndian, dst); err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func list(conn *wire.Conn, s *wire.Setup, limit func(uint64) error) (err error) 
 		}
 	}()
 	if goarch[s.Arch] == "" {
-		return fmt.Errorf("delve does not know %s", s.Arch)
+		return fmt.Errorf("delve does not support %s", s.Arch)
 	}
 	if s.Debug != "" {
 		remove, err := placeDebug(s)
@@ -56,7 +56,7 @@ func list(conn *wire.Conn, s *wire.Setup, limit func(uint64) error) (err error) 
 	}
 	image := t.BinInfo().Images[0]
 	if err := image.LoadError(); errors.Is(err, proc.ErrDebuginfodSkippedOnAttach) || err == nil && image.Stripped() {
-		return fmt.Errorf("%s: no debug information that delve can read", s.File)
+		return fmt.Errorf("%s: delve found no debug information that it can read", s.File)
 	} else if err != nil {
 		return fmt.Errorf("delve: %s: %w", s.File, err)
 	}

@@ -111,10 +111,10 @@ func TestRefused(t *testing.T) {
 	tests := []struct {
 		name, method, answer, want string
 	}{
-		{"running", "State", `{"State":{"Running":true}}`, "the process runs"},
+		{"running", "State", `{"State":{"Running":true}}`, "the process is running"},
 		{"recording", "State", `{"State":{"Recording":true}}`, "busy"},
 		{"ended", "State", `{"State":{"Pid":7,"exited":true}}`, "process 7 has ended"},
-		{"core", "GetVersion", `{"Backend":"core"}`, "give sfcore the core file"},
+		{"core", "GetVersion", `{"Backend":"core"}`, "give the core file to sfcore"},
 		{"thread 0", "State", `{"State":{"Threads":[{"id":0}]}}`, "a thread without an id"},
 		{"null thread", "State", `{"State":{"Threads":[null]}}`, "a thread without an id"},
 		{"thread twice", "State", `{"State":{"Threads":[{"id":3},{"id":3}]}}`, "1 threads twice"},
@@ -123,7 +123,7 @@ func TestRefused(t *testing.T) {
 		{"other machine", "ListRegisters", `{"Regs":[{"Name":"Eip","Value":"0x1","DwarfNumber":8}]}`, "no registers of amd64 or arm64"},
 		{"no number", "ListRegisters", `{"Regs":[{"Name":"Rip","Value":"zwei","DwarfNumber":16}]}`, `rip is "zwei", not a number`},
 		{"too many registers", "ListRegisters", `{"Regs":[{"Name":"Rip","Value":"0x1"}` + strings.Repeat(`,{"Name":"Rip","Value":"0x1"}`, 2000) + `]}`, "2001 registers"},
-		{"short memory", "ExamineMemory", `{"Mem":"AAAA"}`, "3 bytes of memory, asked for 16384"},
+		{"short memory", "ExamineMemory", `{"Mem":"AAAA"}`, "3 bytes of memory instead of 16384"},
 		{"long memory", "ExamineMemory", `{"Mem":"` + strings.Repeat("AAAA", 8192) + `"}`, "24576 bytes of memory"},
 		{"no object", "State", `[1]`, "the answer to State"},
 		{"too many breakpoints", "ListBreakpoints", `{"Breakpoints":[{"addrs":[1` + strings.Repeat(",1", 70000) + `]}]}`, "70001 breakpoints"},

@@ -62,7 +62,7 @@ func newMemory(c *client, img *core.Image, list *breakpointsOut, hits uint64) (*
 		}
 	}
 	if n := len(m.breakpoints); n > maxBreakpoints {
-		return nil, fmt.Errorf("it lists %d breakpoints, more than %d", n, maxBreakpoints)
+		return nil, fmt.Errorf("dlv lists %d breakpoints, more than %d", n, maxBreakpoints)
 	}
 	slices.Sort(m.breakpoints)
 	for i := range img.Threads {
@@ -74,7 +74,7 @@ func newMemory(c *client, img *core.Image, list *breakpointsOut, hits uint64) (*
 	return m, nil
 }
 
-var errGone = errors.New("the process went on while it was looked at: halt it, and try again")
+var errGone = errors.New("the process continued while sfcore read it; halt it in dlv and try again")
 
 // readStacks reads ahead what is on top of each stack.
 func (m *memory) readStacks(ctx context.Context) error {
@@ -128,7 +128,7 @@ func (m *memory) examine(ctx context.Context, pieces []uint64, size int) (map[ui
 		case calls[i].err != nil:
 			pages[addr] = nil
 		case len(data) != size:
-			return nil, fmt.Errorf("it returns %d bytes of memory, asked for %d", len(data), size)
+			return nil, fmt.Errorf("dlv returned %d bytes of memory instead of %d", len(data), size)
 		default:
 			for off := 0; off < size; off += pageSize {
 				pages[addr+uint64(off)] = data[off : off+pageSize]

@@ -85,7 +85,7 @@ type (
 )
 
 // ErrRunning is returned by Open if the process runs.
-var ErrRunning = errors.New("the process runs, and only dlv stops it: halt it there, or let it reach a breakpoint")
+var ErrRunning = errors.New("the process is running, and only dlv can stop it: halt it there, or let it reach a breakpoint")
 
 // Open makes the image of the process that the dlv at an address, HOST:PORT or
 // unix:PATH, has stopped. dlv must have been started with --accept-multiclient:
@@ -124,11 +124,11 @@ func (c *client) image(ctx context.Context) (*core.Image, error) {
 	case s.Running:
 		return nil, ErrRunning
 	case s.Recording, s.CoreDumping:
-		return nil, errors.New("it is busy with a recording or a dump of the process")
+		return nil, errors.New("dlv is busy with a recording or a dump of the process")
 	case s.Exited:
 		return nil, fmt.Errorf("process %d has ended", s.Pid)
 	case version.Backend == "core":
-		return nil, errors.New("it has a core file open, and shows wrong bytes of that one's libraries: give sfcore the core file itself")
+		return nil, errors.New("dlv has a core file open, and shows wrong bytes for its libraries: give the core file to sfcore")
 	}
 	img := &core.Image{
 		PID: s.Pid, Command: s.TargetCommandLine[:min(len(s.TargetCommandLine), maxCommand)],
@@ -217,18 +217,18 @@ func executable(pid int, command string) string {
 // threads gets the registers of all threads: the one that dlv shows first.
 func (c *client) threads(ctx context.Context, s *state, img *core.Image) error {
 	if len(s.Threads) > maxThreads {
-		return fmt.Errorf("it lists %d threads, more than %d", len(s.Threads), maxThreads)
+		return fmt.Errorf("dlv lists %d threads, more than %d", len(s.Threads), maxThreads)
 	}
 	var ids []int
 	for _, th := range s.Threads {
 		if th == nil || th.ID <= 0 {
-			return errors.New("it lists a thread without an id")
+			return errors.New("dlv lists a thread without an id")
 		}
 		ids = append(ids, th.ID)
 	}
 	slices.SortFunc(ids, func(a, b int) int { return cmp.Or(cmp.Compare(s.order(a), s.order(b)), cmp.Compare(a, b)) })
 	if same := len(ids) - len(slices.Compact(slices.Clone(ids))); same > 0 {
-		return fmt.Errorf("it lists %d threads twice", same)
+		return fmt.Errorf("dlv lists %d threads twice", same)
 	}
 	replies, calls := make([]registersOut, len(ids)), make([]*call, len(ids))
 	for i, id := range ids {
@@ -252,7 +252,7 @@ func (c *client) threads(ctx context.Context, s *state, img *core.Image) error {
 		}
 	}
 	if img.Arch == nil {
-		return errors.New("it shows no registers of amd64 or arm64; sfcore knows delve's on no other architecture")
+		return errors.New("dlv shows no registers of amd64 or arm64; with dlv sfcore supports no other architecture")
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func dial(ctx context.Context, addr string) (*client, error) {
 	}
 	conn, err := (&net.Dialer{Timeout: callTime}).DialContext(ctx, network, address)
 	if err != nil {
-		return nil, fmt.Errorf("no dlv --headless listens at %s (without --accept-multiclient it ends listening with its first client): %w", addr, err)
+		return nil, fmt.Errorf("no dlv --headless listens at %s (without --accept-multiclient, dlv stops listening after its first client): %w", addr, err)
 	}
 	return newClient(conn), nil
 }
@@ -86,7 +86,7 @@ type response struct {
 	Error  any             `json:"error"`
 }
 
-var errNoAnswer = fmt.Errorf("dlv gave no answer within %v; the process may have been let go", callTime)
+var errNoAnswer = fmt.Errorf("dlv did not answer within %v; the process may have continued", callTime)
 
 // do makes calls and waits for the answers. The error is of the connection:
 // whether calls succeeded stands in them.
@@ -134,7 +134,7 @@ func (c *client) exchange(ctx context.Context, calls []*call) error {
 		}
 		call := waiting[r.ID]
 		if call == nil {
-			return fmt.Errorf("what answers is no dlv --headless: an answer to request %d, which was not made", r.ID)
+			return fmt.Errorf("the server is not a dlv --headless: it answered request %d, which was not made", r.ID)
 		}
 		delete(waiting, r.ID)
 		if r.Error != nil {
@@ -151,13 +151,13 @@ func (c *client) explain(err error) error {
 	timeout := net.Error(nil)
 	switch {
 	case c.in.N == 0:
-		return fmt.Errorf("an answer of more than %d bytes", c.room)
+		return fmt.Errorf("the answer has more than %d bytes", c.room)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("dlv ended the connection")
+		return errors.New("dlv closed the connection")
 	}
-	return fmt.Errorf("what answers is no dlv --headless: %w", err)
+	return fmt.Errorf("the server is not a dlv --headless: %w", err)
 }
 
 func cut(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxSaid)], "\uFFFD") }
