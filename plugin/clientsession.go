@@ -86,7 +86,7 @@ func (s *Session) stacks(ctx context.Context, req *proto.StacksRequest) iter.Seq
 			case !begun:
 				stack, begun = r, true
 			case r.TID != stack.TID || len(stack.Frames)+len(r.Frames) > maxStack:
-				err = fmt.Errorf("a part of thread %d's stack, among those of thread %d's", r.TID, stack.TID)
+				err = fmt.Errorf("a part of the stack of thread %d came among the parts of thread %d", r.TID, stack.TID)
 			default:
 				stack.Frames, stack.Stop = append(stack.Frames, r.Frames...), r.Stop
 			}

@@ -111,7 +111,7 @@ func (h *hostConn) process(ctx context.Context) (*core.Image, error) {
 	}
 	for _, s := range []string{m.GetName(), m.GetCommand(), m.GetExecutable()} {
 		if len(s) > maxHostText {
-			return nil, fmt.Errorf("a name of %d bytes, more than %d", len(s), maxHostText)
+			return nil, fmt.Errorf("a name has %d bytes, more than %d", len(s), maxHostText)
 		}
 	}
 	img := &core.Image{
@@ -131,7 +131,7 @@ func archNamed(name string, bigEndian bool) (*arch.Arch, error) {
 			return a, nil
 		}
 	}
-	return nil, fmt.Errorf("arch is %q, big_endian %v: none of amd64, aarch64 and (big-endian) s390x", name, bigEndian)
+	return nil, fmt.Errorf("arch %q with big_endian %v is not supported; use amd64, aarch64, or s390x with big_endian true", name, bigEndian)
 }
 
 func hostSignal(m *proto.Signal) *core.Signal {
@@ -151,7 +151,7 @@ func (h *hostConn) threads(ctx context.Context, img *core.Image) error {
 		texts += len(m.GetName()) + len(m.GetError())
 		switch tid := m.GetTid(); {
 		case tid <= 0 || int64(int(tid)) != tid:
-			return fmt.Errorf("tid is %d, not the id of a thread", tid)
+			return fmt.Errorf("tid %d is not the id of a thread", tid)
 		case seen[tid]:
 			return fmt.Errorf("tid %d: there are two threads with this id", tid)
 		case m.GetCrashed() && crashed:
@@ -227,7 +227,7 @@ func receive[T any](ctx context.Context, call func(context.Context) (func() ([]T
 		case err != nil:
 			continue
 		case len(list) == 0:
-			return errors.New("a message without entries")
+			return errors.New("a message has no entries")
 		case total > maxHostList:
 			return fmt.Errorf("more than %d entries", maxHostList)
 		}

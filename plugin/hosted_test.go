@@ -198,14 +198,14 @@ func TestLiarsAtOpen(t *testing.T) {
 		want string
 	}{
 		{"error", liar{process: func() (*proto.HostProcess, error) { return nil, status.Error(codes.Internal, "no luck") }}, "the host's Process: no luck"},
-		{"no architecture", liar{process: process(&proto.HostProcess{})}, `arch is "", big_endian false`},
-		{"other byte order", liar{process: process(&proto.HostProcess{Arch: "amd64", BigEndian: true})}, `arch is "amd64", big_endian true`},
+		{"no architecture", liar{process: process(&proto.HostProcess{})}, `arch "" with big_endian false`},
+		{"other byte order", liar{process: process(&proto.HostProcess{Arch: "amd64", BigEndian: true})}, `arch "amd64" with big_endian true`},
 		{"auxv", liar{process: process(&proto.HostProcess{Arch: "amd64", Auxv: make([]*proto.Auxiliary, 257)})}, "auxv has 257 entries"},
-		{"long name", liar{process: process(&proto.HostProcess{Arch: "amd64", Name: strings.Repeat("n", 5000)})}, "a name of 5000 bytes"},
+		{"long name", liar{process: process(&proto.HostProcess{Arch: "amd64", Name: strings.Repeat("n", 5000)})}, "a name has 5000 bytes"},
 		{"large message", liar{process: process(&proto.HostProcess{Arch: "amd64", Name: strings.Repeat("n", 5<<20)})}, "received message larger than max"},
 		{"endless threads", liar{threads: endless}, "the host's Threads: more than 262144 entries"},
-		{"no entries", liar{threads: sendThreads()}, "a message without entries"},
-		{"tid 0", liar{threads: sendThreads(&proto.HostThread{})}, "tid is 0"},
+		{"no entries", liar{threads: sendThreads()}, "a message has no entries"},
+		{"tid 0", liar{threads: sendThreads(&proto.HostThread{})}, "tid 0 is not"},
 		{"two of a tid", liar{threads: sendThreads(&proto.HostThread{Tid: 1}, &proto.HostThread{Tid: 1})}, "two threads"},
 		{"two crashed", liar{threads: sendThreads(&proto.HostThread{Tid: 1, Crashed: true}, &proto.HostThread{Tid: 2, Crashed: true})}, "tid 2: crashed is set"},
 		{"register", liar{threads: sendThreads(&proto.HostThread{Tid: 1, Registers: []*proto.Register{register}})}, `tid 1: registers: amd64 has no register "eax"`},
@@ -236,7 +236,7 @@ func TestLiarsAtReads(t *testing.T) {
 		}, "the host's ReadMemory: no luck"},
 		{"no chunks", func(*proto.HostReadRequest) (*proto.HostReadReply, error) {
 			return &proto.HostReadReply{}, nil
-		}, "chunks are 0"},
+		}, "there are 0 chunks"},
 		{"long chunk", func(r *proto.HostReadRequest) (*proto.HostReadReply, error) {
 			m := new(proto.HostReadReply)
 			for range r.GetRanges() {

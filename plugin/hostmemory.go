@@ -264,12 +264,12 @@ func (m *hostMemory) read(list []uint64) ([]page, error) {
 	case err != nil:
 		return nil, err
 	case len(reply.GetChunks()) != len(list):
-		return nil, fmt.Errorf("chunks are %d, for %d ranges", len(reply.GetChunks()), len(list))
+		return nil, fmt.Errorf("there are %d chunks for %d ranges", len(reply.GetChunks()), len(list))
 	}
 	pages := make([]page, len(list))
 	for i, c := range reply.GetChunks() {
 		if len(c.GetData()) > pageSize {
-			return nil, fmt.Errorf("chunk %d: data has %d bytes, for a range of %d", i, len(c.GetData()), pageSize)
+			return nil, fmt.Errorf("chunk %d: data has %d bytes for a range of %d", i, len(c.GetData()), pageSize)
 		}
 		pages[i] = page{mem: c.GetData(), base: list[i], fault: c.GetFault()[:min(len(c.GetFault()), maxFault)]}
 	}

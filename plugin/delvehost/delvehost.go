@@ -32,7 +32,7 @@ import (
 func Open(ctx context.Context, c *plugin.Client, group *proc.TargetGroup, p plugin.Spec) (*plugin.Session, error) {
 	if recorded, trace := group.Recorded(); recorded && trace == "" {
 		if p.Core == "" {
-			return nil, errors.New("delve has a core file open, but plugin.Spec does not name it")
+			return nil, errors.New("delve has a core file open: name it in plugin.Spec.Core")
 		}
 		return c.Open(ctx, plugin.Spec{Core: p.Core, Options: p.Options})
 	}
