@@ -33,7 +33,7 @@ func (c *cursor) failed() bool { return c.fault != nil }
 // take returns the next n bytes, or nil.
 func (c *cursor) take(n uint64, field string) []byte {
 	if n > uint64(len(c.data)-c.pos) {
-		c.fail(c.pos, field, "cut off by the end of its entry")
+		c.fail(c.pos, field, "the field is cut off by the end of its entry")
 		return nil
 	}
 	b := c.data[c.pos : c.pos+int(n)]
@@ -118,7 +118,7 @@ func (c *cursor) leb(field string) (v uint64, bits uint, last byte) {
 			return v, bits, last
 		}
 	}
-	c.fail(at, field, "a LEB128 number of more than 10 bytes")
+	c.fail(at, field, "a LEB128 number has more than 10 bytes")
 	return 0, 64, 0
 }
 
@@ -131,6 +131,6 @@ func (c *cursor) cstring(limit int, field string) []byte {
 			return rest[:i]
 		}
 	}
-	c.fail(c.pos, field, "a string that does not end")
+	c.fail(c.pos, field, "a string does not end")
 	return nil
 }

@@ -63,7 +63,7 @@ func (s *Section) readEntry(off int, e *entry) error {
 	} else if uint64(id) <= uint64(at) {
 		e.cie = at - int(id)
 	} else {
-		c.fail(at, "CIE_pointer", "it points out of the section")
+		c.fail(at, "CIE_pointer", "the pointer leads out of the section")
 	}
 	return s.faultError(c)
 }
@@ -84,7 +84,7 @@ func (s *Section) readID(e *entry) {
 	case id < uint64(len(s.data)):
 		e.cie = int(id)
 	default:
-		e.c.fail(at, "CIE_pointer", "it points out of the section")
+		e.c.fail(at, "CIE_pointer", "the pointer leads out of the section")
 	}
 }
 
@@ -130,7 +130,7 @@ func (s *Section) cieAt(off int) (cie, error) {
 	if version == 4 {
 		at := c.pos
 		if size := c.u8("address_size"); size != addrSize {
-			c.fail(at, "address_size", "not that of a 64-bit program, 8")
+			c.fail(at, "address_size", "the size is not 8, that of a 64-bit program")
 		}
 		k.selector = c.u8("segment_selector_size")
 	}
@@ -221,13 +221,13 @@ func (s *Section) readFDE(e *entry, k *cie, f *fde) error {
 		f.size = s.origin.value(c, k.enc, "address_range")
 	}
 	if int64(f.size) < 0 {
-		c.fail(at, "address_range", "it is negative")
+		c.fail(at, "address_range", "the range is negative")
 	}
 	if k.augmented {
 		c.take(c.uleb("augmentation_data_length"), "augmentation_data")
 	}
 	if e.end-c.pos > maxProgram {
-		c.fail(c.pos, "instructions", "they are longer than the limit of 1 MiB")
+		c.fail(c.pos, "instructions", "the program is longer than the limit of 1 MiB")
 	}
 	return s.faultError(c)
 }

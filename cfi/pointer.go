@@ -62,7 +62,7 @@ func (o *origin) value(c *cursor, enc uint8, field string) uint64 {
 	case peSLEB128:
 		return uint64(c.sleb(field))
 	}
-	c.fail(at, field, "a pointer of unknown format")
+	c.fail(at, field, "the format of the pointer is unknown")
 	return 0
 }
 
@@ -75,7 +75,7 @@ func (o *origin) pointer(c *cursor, enc uint8, field string) uint64 {
 		return c.u64(field)
 	}
 	if enc&peIndirect != 0 { // this includes DW_EH_PE_omit
-		c.fail(at, field, "a pointer that is omitted or elsewhere in memory")
+		c.fail(at, field, "the pointer is omitted or indirect")
 		return 0
 	}
 	v := o.value(c, enc, field)
@@ -94,6 +94,6 @@ func (o *origin) pointer(c *cursor, enc uint8, field string) uint64 {
 	case peFuncRel:
 		return v + o.fn
 	}
-	c.fail(at, field, "a pointer relative to something unknown")
+	c.fail(at, field, "the pointer is relative to an unknown base")
 	return 0
 }

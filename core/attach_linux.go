@@ -19,7 +19,7 @@ const maxExecs = 8
 
 var (
 	errExecuted = errors.New("the process keeps starting other programs (execve)")
-	errNoMemory = errors.New("it has no memory of its own: it is a thread of the kernel, or about to end")
+	errNoMemory = errors.New("the process has no memory of its own: it is a kernel thread, or about to end")
 )
 
 // Attach makes an image of process pid as it is at one moment. Everything that
@@ -43,7 +43,7 @@ func Attach(ctx context.Context, pid int, opts AttachOptions) (*Image, error) {
 		opts.MaxStop = DefaultMaxStop
 	}
 	if pid == os.Getpid() {
-		return nil, fmt.Errorf("process %d is sfcore itself, which cannot stop itself", pid)
+		return nil, fmt.Errorf("process %d is sfcore, which cannot stop itself", pid)
 	}
 	var err error
 	for try := range maxExecs {
@@ -140,7 +140,7 @@ func (v *visit) lookAround() error {
 	case len(status) == 0:
 		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
 	case leader != pid:
-		return fmt.Errorf("%d is a thread of process %d: use that number", pid, leader)
+		return fmt.Errorf("%d is a thread of process %d; use the id of the process", pid, leader)
 	}
 	leader, err := v.dir.stat("stat")
 	if err != nil {
@@ -148,7 +148,7 @@ func (v *visit) lookAround() error {
 	}
 	v.snap.Started = leader.started
 	if leader.state == Zombie && !v.dir.findAlive() {
-		return fmt.Errorf("process %d has ended, and waits for its parent to take notice (zombie): %w", pid, ErrNoProcess)
+		return fmt.Errorf("process %d has ended and is a zombie until its parent waits for it: %w", pid, ErrNoProcess)
 	}
 	if v.mem, err = memreader.OpenProcess(v.dir.alive); err != nil {
 		return v.dir.explain(err)

@@ -102,7 +102,7 @@ func openBytes(data []byte) (*Image, error) {
 	size := uint64(len(data))
 	missing := extent(f) - min(size, extent(f))
 	if img.Truncated = img.truncation(size, missing, space.Segments()); img.Truncated != nil {
-		img.Problems = append(img.Problems, fmt.Errorf("the core file is truncated: %d of %d bytes are missing, and with them memory of %d of %d mappings",
+		img.Problems = append(img.Problems, fmt.Errorf("the core file is truncated: %d of %d bytes are missing, with memory of %d of %d mappings",
 			missing, size+missing, len(img.Truncated.Mappings), len(img.Mappings)))
 	}
 	return img, nil

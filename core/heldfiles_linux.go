@@ -119,11 +119,11 @@ func (d *procDir) arch() (*arch.Arch, error) {
 	head := make([]byte, headSize)
 	n, err := f.ReadAt(head, 0)
 	if n == 0 {
-		return nil, fmt.Errorf("process %d: reading its program: %w", d.pid, err)
+		return nil, fmt.Errorf("process %d: reading the program: %w", d.pid, err)
 	}
 	e, err := elfx.Parse(head[:n])
 	if fe := (*elfx.FormatError)(nil); errors.As(err, &fe) {
-		return nil, fmt.Errorf("process %d: its program: %s", d.pid, fe.Msg)
+		return nil, fmt.Errorf("process %d: the program it runs: %s", d.pid, fe.Msg)
 	} else if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func JITList(words *memreader.Words, descriptor uint64) ([]JITEntry, error) {
 		return nil, err
 	}
 	if version != jitVersion {
-		return nil, fmt.Errorf("version %d of the list is not known", version)
+		return nil, fmt.Errorf("the list has unknown version %d", version)
 	}
 	node, err := words.Uint64(descriptor + 16)
 	var list []JITEntry

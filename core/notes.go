@@ -89,7 +89,7 @@ func (n *notes) add(note *elfx.Note) {
 		n.problem(err)
 	case ntSigInfo:
 		if len(note.Desc) < siMin {
-			n.problem(note.Errorf(0, "siginfo_t", "NT_SIGINFO has %d of at least %d bytes", len(note.Desc), siMin))
+			n.problem(note.Errorf(0, "siginfo_t", "NT_SIGINFO has %d bytes, but needs at least %d", len(note.Desc), siMin))
 		}
 		if t := n.thread(); t != nil {
 			t.SigInfo = note.Desc
@@ -100,7 +100,7 @@ func (n *notes) add(note *elfx.Note) {
 		if t := n.thread(); t != nil {
 			t.FPRegSet = note.Desc
 			if !setRegs(&t.Regs, n.img.Arch.FPRegSet, note.Desc, n.order) {
-				n.problem(note.Errorf(0, "fpregset", "thread %d: NT_FPREGSET of %d bytes does not hold all registers", t.ID, len(note.Desc)))
+				n.problem(note.Errorf(0, "fpregset", "thread %d: NT_FPREGSET has only %d bytes, too few for all registers", t.ID, len(note.Desc)))
 			}
 		}
 	case ntX86XState:

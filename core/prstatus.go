@@ -15,7 +15,7 @@ import (
 func (n *notes) prStatus(note *elfx.Note) {
 	d := note.Desc
 	if len(d) < arch.PrStatusPID+4 {
-		n.problem(note.Errorf(0, "pr_pid", "NT_PRSTATUS of %d bytes names no thread", len(d)))
+		n.problem(note.Errorf(0, "pr_pid", "NT_PRSTATUS has only %d bytes, too few for a thread id", len(d)))
 		return
 	}
 	if len(n.img.Threads) >= maxThreads {
@@ -28,7 +28,7 @@ func (n *notes) prStatus(note *elfx.Note) {
 		PrStatus: d,
 	}
 	if !setRegs(&t.Regs, n.img.Arch.PrStatus, d, n.order) {
-		n.problem(note.Errorf(arch.PrStatusRegs, "pr_reg", "thread %d: NT_PRSTATUS of %d bytes does not hold all registers", t.ID, len(d)))
+		n.problem(note.Errorf(arch.PrStatusRegs, "pr_reg", "thread %d: NT_PRSTATUS has only %d bytes, too few for all registers", t.ID, len(d)))
 	}
 	if n.ids[t.ID] {
 		n.problem(note.Errorf(arch.PrStatusPID, "pr_pid", "NT_PRSTATUS: more than one thread has the id %d", t.ID))

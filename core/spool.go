@@ -28,7 +28,7 @@ type spool struct {
 }
 
 // errNoSpace is the error for a full disk.
-var errNoSpace = errors.New("no space left on the device; TMPDIR names another directory")
+var errNoSpace = errors.New("no space left on the device; set TMPDIR to another directory")
 
 // fill reads the stream r to its end and returns its bytes. If r fails after
 // the header of a core, they are what was read until then, and problem is the
@@ -68,7 +68,7 @@ func (s *spool) fill(ctx context.Context, r io.Reader, progress func()) (data []
 // checkStart refuses a stream that is no core file before it is read further.
 func checkStart(head []byte, readErr error) error {
 	if len(head) < ehdrSize && !errors.Is(readErr, io.EOF) {
-		return fmt.Errorf("%d bytes could be read, of an ELF header's %d: %w", len(head), ehdrSize, readErr)
+		return fmt.Errorf("only %d of the %d bytes of an ELF header could be read: %w", len(head), ehdrSize, readErr)
 	}
 	_, _, err := parseHeader(head[:min(len(head), ehdrSize)])
 	return err
@@ -96,7 +96,7 @@ func (s *spool) write(p []byte) error {
 		return err
 	}
 	if s.nonzero > minBomb && s.nonzero/maxRatio > s.in.n {
-		return fmt.Errorf("%w: %d compressed bytes make more than %d bytes that are not zero", ErrTooLarge, s.in.n, s.nonzero)
+		return fmt.Errorf("%w: %d compressed bytes expand to more than %d bytes that are not zero", ErrTooLarge, s.in.n, s.nonzero)
 	}
 	return nil
 }

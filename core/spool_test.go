@@ -117,7 +117,7 @@ func TestSpoolBomb(t *testing.T) {
 // the error says how little there was.
 func TestNothingOfACore(t *testing.T) {
 	err := checkStart([]byte("\x7fELF"), io.ErrUnexpectedEOF)
-	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "4 bytes could be read, of an ELF header's 64") {
+	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "only 4 of the 64 bytes of an ELF header") {
 		t.Errorf("got %v", err)
 	}
 }

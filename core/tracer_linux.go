@@ -65,9 +65,9 @@ const (
 )
 
 var (
-	errUninterruptible = errors.New("the thread is in an uninterruptible state (D), in which the kernel shows no registers: it waits for a device, a network file system or a vfork")
+	errUninterruptible = errors.New("the thread is in an uninterruptible state (D), in which the kernel gives no registers: it waits for a device, a network file system or a vfork")
 	errLate            = errors.New("the thread did not stop in time")
-	errZombie          = errors.New("the thread has ended; other threads of the process go on")
+	errZombie          = errors.New("the thread has ended; other threads of the process still run")
 )
 
 // seizeNew seizes the threads that are not seized yet, and returns how many

@@ -39,7 +39,7 @@ func readMessage(r *bufio.Reader) ([]byte, error) {
 		line, err := r.ReadSlice('\n')
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull) || n == maxHeaderLines:
-			return nil, errors.New("the header of a message does not end; is this the Debug Adapter Protocol?")
+			return nil, errors.New("a message header does not end; is this the Debug Adapter Protocol?")
 		case errors.Is(err, io.EOF) && len(line) > 0:
 			return nil, io.ErrUnexpectedEOF
 		case err != nil:
@@ -50,7 +50,7 @@ func readMessage(r *bufio.Reader) ([]byte, error) {
 			break
 		}
 		if !ok {
-			return nil, fmt.Errorf("%q is not a field of a header; is this the Debug Adapter Protocol?", line)
+			return nil, fmt.Errorf("%q is not a header field; is this the Debug Adapter Protocol?", line)
 		}
 		if bytes.EqualFold(name, []byte("Content-Length")) {
 			size, err = strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)

@@ -110,7 +110,7 @@ func (e entry) checkMapped(data []byte) error {
 	fault := (*memreader.FaultError)(nil)
 	switch {
 	case errors.As(err, &fault):
-		return errors.New("the file became shorter, or cannot be read, in the cache")
+		return errors.New("the file in the cache shrank or cannot be read")
 	case err != nil:
 		return err
 	case id != e.id:

@@ -58,10 +58,10 @@ type Client struct {
 }
 
 // ErrNotFound is returned if no server has a file or none can be reached.
-var ErrNotFound = errors.New("no debuginfod server has it")
+var ErrNotFound = errors.New("no debuginfod server has the file")
 
 // ErrNoServers is returned by FromEnvironment if there are none.
-var ErrNoServers = errors.New("DEBUGINFOD_URLS is not set: no server to ask")
+var ErrNoServers = errors.New("DEBUGINFOD_URLS is not set, so there is no server to ask")
 
 // FromEnvironment returns a Client as the variables DEBUGINFOD_URLS,
 // DEBUGINFOD_CACHE_PATH, DEBUGINFOD_TIMEOUT, DEBUGINFOD_MAXTIME and
@@ -119,7 +119,7 @@ func (c *Client) Source(id, path string) (string, error) { return c.fetch(id, "s
 
 func (c *Client) fetch(id, kind, path string) (string, error) {
 	if b, err := hex.DecodeString(id); err != nil || len(b) == 0 || id != strings.ToLower(id) {
-		return "", fmt.Errorf("%w: %q is no build-id", ErrNotFound, id)
+		return "", fmt.Errorf("%w: %q is not a build-id", ErrNotFound, id)
 	}
 	entry := c.entry(id, kind, path)
 	if found, err := entry.lookup(); err != nil {
@@ -202,7 +202,7 @@ func (c *Client) get(ctx context.Context, e entry, from string) error {
 	case resp.ContentLength > c.maxSize:
 		return fmt.Errorf("%d bytes are more than the limit of %d", resp.ContentLength, c.maxSize)
 	}
-	stalled := time.AfterFunc(c.stall, func() { cancel(fmt.Errorf("nothing came for %v", c.stall)) })
+	stalled := time.AfterFunc(c.stall, func() { cancel(fmt.Errorf("the server sent nothing for %v", c.stall)) })
 	defer stalled.Stop()
 	body := &counted{from: io.LimitReader(resp.Body, c.maxSize+1), report: func(done int64) {
 		stalled.Reset(c.stall)

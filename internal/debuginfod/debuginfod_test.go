@@ -148,7 +148,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("size: got %v", err)
 	}
 	c.stall = 50 * time.Millisecond
-	if _, err := c.DebugInfo(id); err == nil || !strings.Contains(err.Error(), "nothing came for 50ms") {
+	if _, err := c.DebugInfo(id); err == nil || !strings.Contains(err.Error(), "sent nothing for 50ms") {
 		t.Errorf("stall: got %v", err)
 	}
 	c.stall, c.total = time.Hour, 50*time.Millisecond

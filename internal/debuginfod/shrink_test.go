@@ -40,7 +40,7 @@ func TestShrinkingFile(t *testing.T) {
 			panic(e)
 		}
 	}()
-	if err := e.checkMapped(data); err == nil || !strings.Contains(err.Error(), "shorter") {
-		t.Errorf("got %v, want that it became shorter", err)
+	if err := e.checkMapped(data); err == nil || !strings.Contains(err.Error(), "shrank") {
+		t.Errorf("got %v, want that it shrank", err)
 	}
 }

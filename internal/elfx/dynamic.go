@@ -72,7 +72,7 @@ func (f *File) dynsymOfSegment() (SymTab, error) {
 		n = f.hashSyms(f.dynamicData(dynHash))
 	}
 	if n == 0 {
-		return SymTab{}, &FormatError{Off: f.Prog(ProgDynamic).Off, Field: "DT_GNU_HASH", Msg: "neither it nor DT_HASH tells the number of symbols"}
+		return SymTab{}, &FormatError{Off: f.Prog(ProgDynamic).Off, Field: "DT_GNU_HASH", Msg: "neither DT_GNU_HASH nor DT_HASH gives the number of symbols"}
 	}
 	if have := uint64(t.Len()); n > have {
 		return t.whole(), &FormatError{Off: f.Prog(ProgDynamic).Off, Field: "DT_SYMTAB", Msg: fmt.Sprintf("the file holds %d of %d symbols", have, n)}

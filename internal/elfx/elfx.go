@@ -131,11 +131,11 @@ func (f *File) checkIdent() error {
 	case len(d) < 4 || string(d[:4]) != Magic:
 		return bad(0, "e_ident", "this is "+describe(d)+", not an ELF file")
 	case len(d) > 4 && d[4] == 1:
-		return bad(4, "EI_CLASS", "this is a 32-bit ELF file; sfcore reads 64-bit ones")
+		return bad(4, "EI_CLASS", "this is a 32-bit ELF file; sfcore reads only 64-bit files")
 	case len(d) < ehdrSize:
 		return bad(uint64(len(d)), "Elf64_Ehdr", fmt.Sprintf("the file ends after %d of %d bytes", len(d), ehdrSize))
 	case d[4] != 2:
-		return bad(4, "EI_CLASS", fmt.Sprintf("%d is no known class", d[4]))
+		return bad(4, "EI_CLASS", fmt.Sprintf("%d is not a known class", d[4]))
 	}
 	switch d[5] {
 	case 1:
@@ -143,7 +143,7 @@ func (f *File) checkIdent() error {
 	case 2:
 		f.order, f.BigEndian = binary.BigEndian, true
 	default:
-		return bad(5, "EI_DATA", fmt.Sprintf("%d is no known byte order", d[5]))
+		return bad(5, "EI_DATA", fmt.Sprintf("%d is not a known byte order", d[5]))
 	}
 	return nil
 }

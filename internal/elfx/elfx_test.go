@@ -142,8 +142,8 @@ func TestNotELF(t *testing.T) {
 		{"kdump", "KDUMP   \x06", "kernel crash dump"},
 		{"other", "\x00\x01\x02", "some other kind of file"},
 		{"32-bit", with(4, 1), "32-bit"},
-		{"class 3", with(4, 3), "3 is no known class"},
-		{"byte order 3", with(5, 3), "3 is no known byte order"},
+		{"class 3", with(4, 3), "3 is not a known class"},
+		{"byte order 3", with(5, 3), "3 is not a known byte order"},
 		{"cut off in e_ident", "\x7fELF\x02", "after 5 of 64 bytes"},
 		{"cut off in the header", string(valid[:63]), "after 63 of 64 bytes"},
 	}

@@ -150,7 +150,7 @@ func (l *linker) apply(s, r, symtab *Section) {
 	skipped, first := 0, ""
 	for at := r.Off; len(table) >= relaSize; table, at = table[relaSize:], at+relaSize {
 		if l.done++; l.done > len(l.Data)/relaSize {
-			l.problem(r.Off, "sh_size", "section %s: there are more relocations than the file has room for", r.Name)
+			l.problem(r.Off, "sh_size", "section %s: there are more relocations than fit in the file", r.Name)
 			return
 		}
 		if msg := l.applyOne(s, data, syms, table[:relaSize]); msg != "" {

@@ -172,7 +172,7 @@ func (f *File) decompress(s *Section, data []byte) ([]byte, error) {
 		return &FormatError{Off: s.Off, Field: field, Msg: fmt.Sprintf("section %s: %s", s.Name, msg)}
 	}
 	if len(data) < 24 {
-		return nil, bad("Elf64_Chdr", "cut off")
+		return nil, bad("Elf64_Chdr", "the header is cut off")
 	}
 	size := f.order.Uint64(data[8:])
 	if limit := min(maxDecompressed, maxRatio*uint64(len(data))); size > limit {
@@ -194,7 +194,7 @@ func (f *File) decompress(s *Section, data []byte) ([]byte, error) {
 		defer z.Close()
 		r = z
 	default:
-		return nil, bad("ch_type", fmt.Sprintf("%d is no known compression", kind))
+		return nil, bad("ch_type", fmt.Sprintf("%d is not a known compression", kind))
 	}
 	// Debug information shrinks to a third or a quarter. Beyond that the buffer
 	// grows with what really comes out, whatever ch_size says.

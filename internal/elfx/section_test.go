@@ -113,7 +113,7 @@ func TestSectionData(t *testing.T) {
 		{"cut off", compressZlib, size, z.Bytes()[:20], nil, "contents"},
 		{"no stream", compressZlib, size, []byte("not zlib, certainly"), nil, "ch_type"},
 		{"no zstd stream", compressZstd, size, []byte("not zstd, certainly, that is 2 long"), nil, "contents"},
-		{"unknown kind", 77, size, zs, nil, "77 is no known compression"},
+		{"unknown kind", 77, size, zs, nil, "77 is not a known compression"},
 		{"size out of proportion", compressZstd, 1 << 22, zeros, nil, "ch_size"},
 		{"huge size", compressZlib, 1 << 60, z.Bytes(), nil, "ch_size"},
 		{"no header", 0, 0, nil, nil, "Elf64_Chdr"},

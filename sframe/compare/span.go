@@ -32,7 +32,7 @@ const (
 const maxBlocks = 1 << 17
 
 var (
-	errShared = errors.New("functions share rows many times over; not all were compared")
+	errShared = errors.New("many functions share the same rows; not all were compared")
 	errBlocks = errors.New("blocks repeat too often; not all were compared")
 	errSpans  = errors.New("a function has more rows than can be compared")
 	errOrder  = errors.New("the rows of a function do not ascend")

@@ -220,9 +220,9 @@ func (r *run) deref(size int, t Type) {
 	r.pushOr(value{bits: t.fit(v), typ: t}, err)
 }
 
-var errShift = errors.New("the debug information shifts by more bits than there are")
+var errShift = errors.New("the debug information shifts by more bits than the value has")
 
-var errNotKnown = errors.New("the debug information does not tell")
+var errNotKnown = errors.New("the debug information does not say")
 
 // ask pushes what a function knows.
 func (r *run) ask(f func() (uint64, error)) {

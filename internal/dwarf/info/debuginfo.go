@@ -126,7 +126,7 @@ type work struct {
 // spend counts n steps and reports whether there may be more.
 func (w *work) spend(n int) bool {
 	if w.done += n; w.done > w.limit {
-		w.fail(fmt.Errorf("debug information: more than %d entries were read; this file is not looked at further", w.limit))
+		w.fail(fmt.Errorf("debug information: more than %d entries were read; the rest of the file is ignored", w.limit))
 		return false
 	}
 	return true

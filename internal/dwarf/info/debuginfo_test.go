@@ -174,9 +174,9 @@ func TestDamage(t *testing.T) {
 		want    string
 	}{
 		{".debug_info", 0, []byte{0xf0, 0xff, 0xff, 0x7f}, ".debug_info: unit_length at offset 0x0: 0x7ffffff0 is past the end of the section"},
-		{".debug_info", 4, []byte{9, 0}, ".debug_info: version at offset 0x0: 9 is none of 2 to 5"},
+		{".debug_info", 4, []byte{9, 0}, ".debug_info: version at offset 0x0: 9 is not a version from 2 to 5"},
 		{".debug_info", 7, []byte{3}, ".debug_info: address_size at offset 0x0: 3 is neither 4 nor 8"},
-		{".debug_line", 4, []byte{1, 0}, ".debug_line: version at offset 0x0: 1 is none of 2 to 5"},
+		{".debug_line", 4, []byte{1, 0}, ".debug_line: version at offset 0x0: 1 is not a version from 2 to 5"},
 		{".debug_line", 0, []byte{0xf0, 0xff, 0xff, 0x7f}, ".debug_line: unit_length at offset 0x0: 0x7ffffff0 is past the end of the section"},
 		{".debug_aranges", 0, []byte{0xff, 0xff, 0, 0}, ".debug_aranges: unit_length at offset 0x0: the set does not end within the section"},
 	}

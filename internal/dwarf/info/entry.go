@@ -31,7 +31,7 @@ func (u *unit) next(r *reader) (e entry, ok bool) {
 		return e, !r.short
 	}
 	if e.abbrev = u.abbrevs.find(code, &u.file.d.work); e.abbrev == nil {
-		u.file.bad(secInfo, e.off, "abbreviation code", "it is not in the unit's table of abbreviations")
+		u.file.bad(secInfo, e.off, "abbreviation code", "the code is not in the unit's table of abbreviations")
 		return e, false
 	}
 	return e, true

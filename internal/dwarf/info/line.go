@@ -83,7 +83,7 @@ func (t *lineTable) open(off uint64) {
 	}
 	r.data = r.data[:r.pos+n]
 	if t.version = r.uint(2); t.version < 2 || t.version > 5 {
-		u.bad(off, "version", "%d is none of 2 to 5", t.version)
+		u.bad(off, "version", "%d is not a version from 2 to 5", t.version)
 		return
 	}
 	if t.version >= 5 {

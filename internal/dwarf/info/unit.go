@@ -77,11 +77,11 @@ func (f *file) parseUnit(off uint64) *unit {
 			u.id, u.typeOff = r.uint(8), r.uint(u.offsetSize)
 		}
 	default:
-		return bad("version", "%d is none of 2 to 5", u.version)
+		return bad("version", "%d is not a version from 2 to 5", u.version)
 	}
 	switch {
 	case r.short:
-		return bad("unit header", "cut off")
+		return bad("unit header", "the header is cut off")
 	case u.addrSize != 8 && u.addrSize != 4:
 		return bad("address_size", "%d is neither 4 nor 8", u.addrSize)
 	}

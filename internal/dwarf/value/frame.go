@@ -99,7 +99,7 @@ func (s *Scope) object(v *info.Variable, tr trail) Object {
 	return o
 }
 
-var errNoType = errors.New("its type is missing in the debug information")
+var errNoType = errors.New("the debug information lacks its type")
 
 // locate evaluates a location. object is the address that is on the stack and is
 // DW_OP_push_object_address, nil if there is none.
@@ -200,7 +200,7 @@ func (s *Scope) computeBase(tr trail) (uint64, error) {
 	}
 }
 
-var errNoFrameBase = errors.New("the function's frame base is not known")
+var errNoFrameBase = errors.New("the function's frame base is unknown")
 
 // atEntry returns what a register held when the function was entered, as the
 // caller passed it.
@@ -235,7 +235,7 @@ func (s *Scope) atEntry(code []byte, tr trail) (uint64, error) {
 	return 0, errNoCaller
 }
 
-var errNoCaller = fmt.Errorf("%w: what the function was called with is unknown", ErrNotRecovered)
+var errNoCaller = fmt.Errorf("%w: the arguments of the call are unknown", ErrNotRecovered)
 
 // calls reports whether a call in s certainly went to the function of callee,
 // and not to one that went on to it by a jump, with other arguments.

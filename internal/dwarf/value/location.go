@@ -18,11 +18,11 @@ type location struct {
 const maxRead = 1 << 16
 
 var (
-	errTooLarge   = errors.New("too large to be read at once")
+	errTooLarge   = errors.New("it is too large to be read at once")
 	errBits       = errors.New("it begins or ends within a byte, which is not supported")
-	errShort      = errors.New("its location has room for less than its type")
-	errNoPointer  = errors.New("a pointer to what is not in memory")
-	errNotInParts = errors.New("it is in several registers without saying so")
+	errShort      = errors.New("its location is smaller than its type")
+	errNoPointer  = errors.New("it points to an object that is not in memory")
+	errNotInParts = errors.New("it is larger than the register that its location names")
 )
 
 // address returns the address of a part of the object from an offset on, in

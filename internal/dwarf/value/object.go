@@ -121,7 +121,7 @@ func (o *Object) Parts(from, count uint64) ([]Object, error) {
 	}
 }
 
-var errIncomplete = errors.New("its type is only declared in the debug information of this unit")
+var errIncomplete = errors.New("this unit of the debug information only declares its type")
 
 // members returns the members of a structure or union, the active one only of
 // variants.
@@ -181,9 +181,9 @@ func (o *Object) computed(e *info.Expr, t *info.Type) (location, error) {
 	return location{[]expr.Piece{{Kind: expr.Memory, Addr: v}}, o.sizeOf(t)}, nil
 }
 
-var errVirtual = errors.New("where it is depends on memory that the object is not in")
+var errVirtual = errors.New("its location depends on the address of an object that is not in memory")
 
-var errVariant = errors.New("its discriminant has none of the values that the debug information has")
+var errVariant = errors.New("its discriminant has a value that the debug information does not list")
 
 // active returns the variant that is there.
 func (o *Object) active(vs *info.Variants) (*info.Variant, error) {

@@ -15,7 +15,7 @@ import (
 // maxText bounds the bytes of a string that are shown.
 const maxText = 200
 
-var errNotSupported = errors.New("a value of this type is not supported")
+var errNotSupported = errors.New("values of this type are not supported")
 
 // Text returns the value as it is shown: a number, the name of an enumerator, an
 // address, with the string or the function that is there, or the string in an
