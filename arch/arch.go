@@ -1,7 +1,8 @@
 // Package arch describes the architectures sfcore knows, as data: which
 // registers exist, where the kernel stores them, and the conventions by which
-// a caller's frame is found. It reads no files and no memory; of instructions
-// it knows calls, jumps and how entries of linkage tables look.
+// a caller's frame is found. It reads no files, and memory only to compute the
+// value of a [Rule]; of instructions it knows calls, jumps and how entries of
+// linkage tables look.
 //
 // All of it is immutable and independent of the host: the files are called
 // aarch64.go, not arm64.go, because Go leaves files with a GOARCH suffix out

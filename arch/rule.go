@@ -1,8 +1,11 @@
 package arch
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/sfcore/sfcore/memreader"
 )
 
 // Base says what a [Rule]'s offset is added to.
@@ -36,6 +39,45 @@ type Rule struct {
 	// Add is added after the load, in bytes. Only the s390x back chain needs
 	// it: the stored word is the caller's SP, which is CFA - 160.
 	Add int16
+}
+
+// ErrUndefined is why an Undefined rule has no value.
+var ErrUndefined = errors.New("the value cannot be recovered")
+
+// UnknownRegister is why a rule has no value whose base register is unknown.
+type UnknownRegister Reg
+
+func (r UnknownRegister) Error() string {
+	return fmt.Sprintf("register %d is not known", uint8(r))
+}
+
+// Eval computes the value by the formula above: regs and cfa are those of the
+// frame being unwound, mem is the memory of the process. The error is
+// [ErrUndefined], an [UnknownRegister], or that of mem. Eval does not allocate
+// unless mem does.
+func (r *Rule) Eval(regs *Regs, cfa uint64, mem *memreader.Words) (uint64, error) {
+	var v uint64
+	switch r.Base {
+	case Undefined:
+		return 0, ErrUndefined
+	case CFA:
+		v = cfa
+	case Register:
+		var known bool
+		if v, known = regs.Get(r.Reg); !known {
+			return 0, UnknownRegister(r.Reg)
+		}
+	case Absolute:
+	}
+	v += uint64(r.Off)
+	if !r.Deref {
+		return v, nil
+	}
+	w, err := mem.Uint64(v)
+	if err != nil {
+		return 0, err
+	}
+	return w + uint64(r.Add), nil
 }
 
 // RegRule is the rule for one register beside those a [Row] names.

@@ -63,7 +63,7 @@ func (u *Unwinder) checkCFA(cfa, sp uint64, m Method, f *Frame) bool {
 func (u *Unwinder) callerSP(row *arch.Row, f *Frame, cfa uint64) uint64 {
 	for i := range row.Extra {
 		if e := &row.Extra[i]; e.Reg == u.Arch.SP {
-			if sp, ok := u.eval(&e.Rule, &f.Regs, cfa, Registers); ok {
+			if sp, err := e.Rule.Eval(&f.Regs, cfa, &u.words); err == nil {
 				return sp
 			}
 		}
@@ -108,19 +108,19 @@ func (s *site) generated() bool { return s.evidence&Executable != 0 && s.module 
 // chained reports whether the frame pointer that a row has for the caller of f
 // leads, by the convention, to one more frame.
 func (u *Unwinder) chained(row *arch.Row, f *Frame, cfa uint64) bool {
-	fp, ok := u.eval(&row.FP, &f.Regs, cfa, Registers)
-	if !ok || fp < cfa || fp-cfa > maxGuessedFrame || fp%8 != 0 {
+	fp, err := row.FP.Eval(&f.Regs, cfa, &u.words)
+	if err != nil || fp < cfa || fp-cfa > maxGuessedFrame || fp%8 != 0 {
 		return false
 	}
 	var regs arch.Regs
 	regs.Set(u.Arch.FP, fp)
 	by := &u.Arch.FramePointer
-	next, ok := u.eval(&by.CFA, &regs, 0, Registers)
-	if !ok {
+	next, err := by.CFA.Eval(&regs, 0, &u.words)
+	if err != nil {
 		return false
 	}
-	ra, ok := u.eval(&by.RA, &regs, next, Registers)
-	if !ok {
+	ra, err := by.RA.Eval(&regs, next, &u.words)
+	if err != nil {
 		return false
 	}
 	place := u.Find(ra - 1)
@@ -215,16 +215,16 @@ func (u *Unwinder) leavesStack(pc uint64) bool {
 // in a module, with a stack in memory at hand.
 func (u *Unwinder) plausible(f *Frame) bool {
 	row := &f.trampoline.Row
-	pc, ok := u.eval(&row.RA, &f.Regs, 0, Registers)
-	if !ok {
+	pc, err := row.RA.Eval(&f.Regs, 0, &u.words)
+	if err != nil {
 		return false
 	}
-	sp, ok := u.eval(&row.CFA, &f.Regs, 0, Registers)
-	if !ok {
+	sp, err := row.CFA.Eval(&f.Regs, 0, &u.words)
+	if err != nil {
 		return false
 	}
 	place := u.Find(pc)
-	_, err := u.words.Uint64(sp)
+	_, err = u.words.Uint64(sp)
 	return place.Executable && place.Module != nil && sp%8 == 0 && err == nil
 }
 

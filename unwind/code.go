@@ -81,7 +81,7 @@ func (s *CodeStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
 			continue
 		}
 		if p := s.fromStart(c, start, pc); p != nil && s.entered(c, p, row) {
-			if cfa, ok := known(c, row.CFA, 0); ok && row.RA == arch.AtCFA(int64(at-cfa)) {
+			if cfa, err := row.CFA.Eval(c.Regs, 0, c.Mem); err == nil && row.RA == arch.AtCFA(int64(at-cfa)) {
 				return true, nil
 			}
 		}
@@ -101,24 +101,6 @@ func calledBefore(c *Cursor, ra, pc uint64) (start uint64, ok bool) {
 		ok = err == nil
 	}
 	return start, ok && pc-start+maxUndescribed < 2*maxUndescribed
-}
-
-// known computes a rule by the registers and the memory at hand.
-func known(c *Cursor, r arch.Rule, cfa uint64) (v uint64, ok bool) {
-	switch r.Base {
-	case arch.CFA:
-		v, ok = cfa, true
-	case arch.Register:
-		v, ok = c.Regs.Get(r.Reg)
-	case arch.Undefined, arch.Absolute:
-	}
-	v += uint64(r.Off)
-	if r.Deref && ok {
-		var err error
-		v, err = c.Mem.Uint64(v)
-		v, ok = v+uint64(r.Add), err == nil
-	}
-	return v, ok
 }
 
 // fromStart returns what is known at pc if the function at start, or one that it
@@ -167,16 +149,16 @@ func (s *CodeStepper) returns(c *Cursor, pc uint64, linked bool, row *arch.Row) 
 	if !s.toReturn(c, pc, linked, row) {
 		return false
 	}
-	cfa, ok := known(c, row.CFA, 0)
-	if !ok || cfa%a.StackAlign != 0 {
+	cfa, err := row.CFA.Eval(c.Regs, 0, c.Mem)
+	if err != nil || cfa%a.StackAlign != 0 {
 		return false
 	}
-	ra, ok := known(c, row.RA, cfa)
+	ra, err := row.RA.Eval(c.Regs, cfa, c.Mem)
 	if s.startsProcess(c, cfa) {
 		*row = arch.Row{CFA: row.CFA, Evaluated: true}
 		return true
 	}
-	if !ok || ra == 0 {
+	if err != nil || ra == 0 {
 		return false
 	}
 	start, ok := calledBefore(c, ra&^c.PACMask, pc)
@@ -260,8 +242,8 @@ func (s *CodeStepper) startsAt(c *Cursor, pc, sp uint64) bool {
 	if !s.toReturn(&at, pc, false, &row) {
 		return false
 	}
-	cfa, ok := known(&at, row.CFA, 0)
-	return ok && s.startsProcess(c, cfa)
+	cfa, err := row.CFA.Eval(&regs, 0, c.Mem)
+	return err == nil && s.startsProcess(c, cfa)
 }
 
 // startsProcess reports whether the stack at an address is as the kernel makes it

@@ -17,8 +17,8 @@ func (u *Unwinder) Complete(frames []Frame) {
 		if !u.describe(f, &row) {
 			continue
 		}
-		cfa, ok := u.eval(&row.CFA, &f.Regs, 0, Registers)
-		if !ok {
+		cfa, err := row.CFA.Eval(&f.Regs, 0, &u.words)
+		if err != nil {
 			continue
 		}
 		if i+1 == len(frames) {
@@ -47,15 +47,15 @@ func (u *Unwinder) describe(f *Frame, row *arch.Row) bool {
 // complete adds what a row tells of the caller's registers, if it leads to the
 // same caller.
 func (u *Unwinder) complete(row *arch.Row, f, caller *Frame) {
-	ra, ok := u.eval(&row.RA, &f.Regs, f.CFA, Registers)
+	ra, err := row.RA.Eval(&f.Regs, f.CFA, &u.words)
 	if u.Arch.PAC {
 		ra &^= u.PACMask
 	}
-	if !ok || ra != caller.PC {
+	if err != nil || ra != caller.PC {
 		return
 	}
-	fp, known := u.eval(&row.FP, &f.Regs, f.CFA, Registers)
-	if old, ok := caller.Regs.Get(u.Arch.FP); ok && known && old != fp {
+	fp, err := row.FP.Eval(&f.Regs, f.CFA, &u.words)
+	if old, ok := caller.Regs.Get(u.Arch.FP); ok && err == nil && old != fp {
 		return
 	}
 	full := *caller

@@ -76,17 +76,27 @@ const (
 	missTable     missKind = iota // err says what is wrong with the table
 	missUndefined                 // the table does not say
 	missRegister                  // a register that is needed is unknown
-	missMemory                    // memory at addr is needed and unreadable
+	missMemory                    // err says what memory is needed and unreadable
 	missAlign                     // the CFA addr is misaligned
 	missGrowth                    // the CFA addr is not above low
 	missFar                       // the CFA addr is too far above low
 	missRA                        // addr is no return address
 )
 
-// miss notes what went wrong with a method. [Registers] is none: that the value
-// of one stays unknown is no reason to distrust the method that found the frame.
+// missOf is the miss of a method for which a rule has no value.
+func missOf(m Method, err error) miss {
+	if err == arch.ErrUndefined { //nolint:errorlint // Rule.Eval returns it as it is
+		return miss{method: m, kind: missUndefined}
+	}
+	if reg, ok := err.(arch.UnknownRegister); ok { //nolint:errorlint // Rule.Eval returns it as it is
+		return miss{method: m, kind: missRegister, addr: uint64(reg)}
+	}
+	return miss{method: m, kind: missMemory, err: err}
+}
+
+// miss notes what went wrong with a method.
 func (u *Unwinder) miss(m miss) {
-	if m.method != Registers && u.missed < maxMisses {
+	if u.missed < maxMisses {
 		u.misses[u.missed] = m
 		u.missed++
 	}

@@ -250,7 +250,7 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 		u.leave(f, row, 0)
 		return Stop{Reason: Outermost}, true
 	}
-	cfa, ok := u.eval(&row.CFA, &f.Regs, 0, m)
+	cfa, ok := u.value(&row.CFA, &f.Regs, 0, m)
 	if !ok {
 		return Stop{}, false
 	}
@@ -261,7 +261,7 @@ func (u *Unwinder) apply(row *arch.Row, m Method, f, caller *Frame) (end Stop, o
 	if !u.checkCFA(cfa, sp, m, f) {
 		return Stop{}, false
 	}
-	ra, ok := u.eval(&row.RA, &f.Regs, cfa, m)
+	ra, ok := u.value(&row.RA, &f.Regs, cfa, m)
 	if !ok {
 		return Stop{}, false
 	}
@@ -356,39 +356,18 @@ func (u *Unwinder) recover(row *arch.Row, f, caller *Frame, cfa, ra uint64) {
 }
 
 func (u *Unwinder) recoverReg(regs *arch.Regs, reg arch.Reg, rule *arch.Rule, old *arch.Regs, cfa uint64) {
-	if v, ok := u.eval(rule, old, cfa, Registers); ok {
+	if v, err := rule.Eval(old, cfa, &u.words); err == nil {
 		regs.Set(reg, v)
 	} else {
 		regs.Forget(reg)
 	}
 }
 
-// eval computes a rule's value, or notes why m cannot use it; with [Registers]
-// it notes nothing.
-func (u *Unwinder) eval(r *arch.Rule, regs *arch.Regs, cfa uint64, m Method) (uint64, bool) {
-	var v uint64
-	switch r.Base {
-	case arch.Undefined:
-		u.miss(miss{method: m, kind: missUndefined})
-		return 0, false
-	case arch.CFA:
-		v = cfa
-	case arch.Register:
-		var known bool
-		if v, known = regs.Get(r.Reg); !known {
-			u.miss(miss{method: m, kind: missRegister, addr: uint64(r.Reg)})
-			return 0, false
-		}
-	case arch.Absolute:
-	}
-	v += uint64(r.Off)
-	if !r.Deref {
-		return v, true
-	}
-	w, err := u.words.Uint64(v)
+// value computes a rule's value, or notes why m cannot use it.
+func (u *Unwinder) value(r *arch.Rule, regs *arch.Regs, cfa uint64, m Method) (v uint64, ok bool) {
+	v, err := r.Eval(regs, cfa, &u.words)
 	if err != nil {
-		u.miss(miss{method: m, kind: missMemory, addr: v, err: err})
-		return 0, false
+		u.miss(missOf(m, err))
 	}
-	return w + uint64(r.Add), true
+	return v, err == nil
 }

@@ -30,8 +30,8 @@ const (
 // other than tests may import, from the bottom up. internal/testkit is in no
 // list because only tests import it.
 var imports = map[string]string{
-	"arch":          "",
 	"memreader":     "",
+	"arch":          "memreader",
 	"report":        "",
 	"internal/elfx": "memreader",
 
