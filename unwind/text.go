@@ -1,0 +1,35 @@
+package unwind
+
+import (
+	"fmt"
+	"slices"
+)
+
+// The functions of this file give the texts of enumerations, whose names are
+// listed by value.
+
+// nameOf returns the name of v, or its kind and number if it has none.
+func nameOf[T ~uint8](names []string, kind string, v T) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return fmt.Sprintf("%s %d", kind, uint8(v))
+}
+
+// textOf returns the name of v as text.
+func textOf[T ~uint8](names []string, kind string, v T) ([]byte, error) {
+	if int(v) < len(names) {
+		return []byte(names[v]), nil
+	}
+	return nil, fmt.Errorf("%s %d has no name", kind, uint8(v))
+}
+
+// valueOf sets v to the value whose name is text.
+func valueOf[T ~uint8](names []string, kind string, text []byte, v *T) error {
+	i := slices.Index(names, string(text))
+	if i < 0 {
+		return fmt.Errorf("%q is not a %s", text, kind)
+	}
+	*v = T(i)
+	return nil
+}
