@@ -2,7 +2,6 @@ package dap
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	godap "github.com/google/go-dap"
@@ -86,7 +85,7 @@ func (s *snapshot) unwindVariables(st *stack, i int, format *godap.ValueFormat) 
 	if r.Rule != "" {
 		vars = append(vars, text("row", r.Rule))
 	}
-	vars = append(vars, text("caller", s.caller(st, i)))
+	vars = append(vars, text("caller", caller(st, i)))
 	if r.Skipped != "" {
 		vars = append(vars, text("skipped", r.Skipped))
 	}
@@ -98,30 +97,14 @@ func (s *snapshot) unwindVariables(st *stack, i int, format *godap.ValueFormat) 
 }
 
 // caller says where the rule for the caller of a frame is from.
-func (s *snapshot) caller(st *stack, i int) string {
+func caller(st *stack, i int) string {
 	next := int(st.physical[i]) + 1
 	if next >= len(st.walked.Frames) {
 		return strings.Trim(stopLabel(&st.Stop), "— ")
 	}
 	m := st.walked.Frames[next].Method
-	switch m {
-	case unwind.SFrame:
-		return fmt.Sprintf("%v: .sframe of %s", m, st.Frames[i].ModuleName)
-	case unwind.CFI:
-		return fmt.Sprintf("%v: .eh_frame or .debug_frame of %s", m, st.Frames[i].ModuleName)
-	case unwind.Signal:
-		return fmt.Sprintf("%v: the context that the kernel saved for the handler", m)
-	case unwind.Code:
-		return fmt.Sprintf("%v: the instructions of a function that no table describes", m)
-	case unwind.FramePointer:
-		return fmt.Sprintf("%v: the convention of a frame pointer", m)
-	case unwind.Pclntab:
-		return fmt.Sprintf("%v: Go's table of functions in %s", m, st.Frames[i].ModuleName)
-	case unwind.Goroutine:
-		return fmt.Sprintf("%v: Go's account of the stack that was left for this one", m)
-	case unwind.Entry:
-		return fmt.Sprintf("%v: the convention at the first instruction of a function", m)
-	case unwind.Registers:
+	if source := m.Describe(st.Frames[i].ModuleName); source != "" {
+		return m.String() + ": " + source
 	}
 	return m.String()
 }

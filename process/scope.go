@@ -7,7 +7,6 @@ import (
 	"github.com/sfcore/sfcore/internal/dwarf/info"
 	"github.com/sfcore/sfcore/internal/dwarf/value"
 	"github.com/sfcore/sfcore/report"
-	"github.com/sfcore/sfcore/unwind"
 )
 
 // Scope is a function at a frame, the one that holds the code or an inlined one,
@@ -70,21 +69,11 @@ func (p *Process) valueFrame(s *Stack, i int) *value.Frame {
 	if i == 0 {
 		v.Wide = wideRegisters(p, s.Thread)
 	}
-	if i+1 < len(s.Frames) && !f.Signal && called(&s.Frames[i+1]) {
+	if i+1 < len(s.Frames) && !f.Signal && s.Frames[i+1].Called() {
 		v.Return = s.Frames[i+1].PC
 		v.Caller = func() *value.Frame { return p.valueFrame(s, i+1) }
 	}
 	return v
-}
-
-// called reports whether a frame is known to have called the one below.
-func called(f *unwind.Frame) bool {
-	switch f.Method {
-	case unwind.SFrame, unwind.CFI, unwind.FramePointer:
-		return f.Evidence&unwind.CallMismatch == 0
-	default:
-		return false
-	}
 }
 
 // wideRegisters are the vector registers of a thread, which are those of its

@@ -35,23 +35,20 @@ const (
 
 // checkCFA checks that the stack grows: that sp, the caller's SP, is above f's.
 // Only where no call was made from f may the frame be empty.
-func (u *Unwinder) checkCFA(cfa, sp uint64, m Method, f *Frame) bool {
-	if m == Signal {
-		return true // the interrupted code may have been on another stack
-	}
+func (u *Unwinder) checkCFA(cfa, sp uint64, m Method, t *traits, f *Frame) bool {
 	low := u.low
-	if m == Goroutine {
+	if t.switches {
 		low = 0
 	} else if here, ok := f.Regs.Get(u.Arch.SP); ok {
 		low = max(low, here)
 	}
 	switch {
 	case cfa%8 != 0:
-		u.miss(miss{method: m, kind: missAlign, addr: cfa})
-	case sp < low, sp == low && !f.Exact && f.Method != Registers:
-		u.miss(miss{method: m, kind: missGrowth, addr: cfa, low: low + cfa - sp})
-	case m == FramePointer && sp-low > maxGuessedFrame:
-		u.miss(miss{method: m, kind: missFar, addr: cfa, low: low + cfa - sp})
+		u.misses.add(miss{method: m, kind: missAlign, addr: cfa})
+	case sp < low, sp == low && f.hasCalled():
+		u.misses.add(miss{method: m, kind: missGrowth, addr: cfa, low: low + cfa - sp})
+	case t.maxFrame != 0 && sp-low > t.maxFrame:
+		u.misses.add(miss{method: m, kind: missFar, addr: cfa, low: low + cfa - sp})
 	default:
 		return true
 	}
@@ -80,21 +77,21 @@ const (
 	raOutermost // not an address: f is where the stack begins
 )
 
-// checkRA checks that a return address is code, and for conventions also that
-// it is where a call returns to.
-func (u *Unwinder) checkRA(at *site, m Method, f *Frame) raVerdict {
+// checkRA checks that the return address of a row is code, and that it is where
+// the method of the row has functions return to.
+func (u *Unwinder) checkRA(at *site, row *arch.Row, cfa uint64, t *traits, f *Frame) raVerdict {
 	e := at.evidence
 	switch {
-	case m == Signal:
+	case t.interrupts:
 		return raGood // a signal may interrupt a jump to nowhere
+	case e&Executable == 0 && t.unmarked && at.ra < minMapped && !marksOutermost(f):
+		return raOutermost
 	case e&Executable == 0:
-		if m == SFrame && at.ra < minMapped && !marksOutermost(f) {
-			return raOutermost
+		return raBad
+	case t.returnsTo != 0 && e&t.returnsTo == 0, t.undescribed && !u.mayCall(&at.call, f.PC):
+		if t.convention && at.generated() && u.chained(row, f, cfa) {
+			return raGood
 		}
-		return raBad
-	case (m == FramePointer || m == Entry || m == Goroutine) && e&(AfterCall|AtTrampoline) == 0:
-		return raBad
-	case m == Code && (e&AfterCall == 0 || !u.mayCall(&at.call, f.PC)):
 		return raBad
 	}
 	return raGood
@@ -154,8 +151,8 @@ func (s *site) remember(row *arch.Row, m Method) {
 	s.row.Extra = extra
 }
 
-// siteOf returns what is remembered of the return address that f is at, or nil.
-func (u *Unwinder) siteOf(f *Frame) *site {
+// siteAt returns what is remembered of the return address that f is at, or nil.
+func (u *Unwinder) siteAt(f *Frame) *site {
 	if s := u.slot(f.PC); !f.Exact && s.ra == f.PC {
 		return s
 	}
@@ -253,31 +250,36 @@ func (u *Unwinder) trampolineAround(pc uint64) *arch.SignalFrame {
 	return nil
 }
 
+// hasCalled reports whether f called the frame below it, which takes room on most
+// stacks.
+func (f *Frame) hasCalled() bool { return !f.Exact && !f.Method.traits().innermost }
+
 // giveUp says why no method found the caller of f. What a table said counts
 // more than that a convention did not apply.
 func (u *Unwinder) giveUp(f *Frame) Stop {
-	f.Skipped = u.err()
+	f.Skipped = u.misses.err(u.Arch)
 	if atEntry(f.Module, f.LookupPC()) {
 		return Stop{Outermost, errEntry}
 	}
-	if f.Method == FramePointer {
+	if f.Method.traits().chain {
 		if fp, ok := f.Regs.Get(u.Arch.FP); ok && fp == 0 {
 			return Stop{Outermost, errFrameChain}
 		}
 	}
-	for i := range u.missed {
-		m := &u.misses[i]
-		if m.method == SFrame && m.kind == missRegister && arch.Reg(m.addr) == u.Arch.LR && !marksOutermost(f) {
+	for i := range u.misses.n {
+		m := &u.misses.list[i]
+		t := m.method.traits()
+		if t.unmarked && m.kind == missRegister && arch.Reg(m.addr) == u.Arch.LR && !marksOutermost(f) {
 			return Stop{Outermost, errNeverReturns}
 		}
-		if !m.method.convention() {
+		if !t.convention {
 			return Stop{m.reason(f), m.error(u.Arch)}
 		}
 	}
 	if u.ends(f) {
 		return Stop{Outermost, errDeadEnd}
 	}
-	return Stop{NoUnwindInfo, noInfoError{f.LookupPC(), u.err()}}
+	return Stop{NoUnwindInfo, noInfoError{f.LookupPC(), u.misses.err(u.Arch)}}
 }
 
 // ends reports whether f is in code that ends its thread.

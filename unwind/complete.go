@@ -27,7 +27,7 @@ func (u *Unwinder) Complete(frames []Frame) {
 			}
 			return
 		}
-		if caller := &frames[i+1]; f.CFA == cfa && (caller.Method == SFrame || caller.Method == CFI || caller.Method == FramePointer) {
+		if caller := &frames[i+1]; f.CFA == cfa && caller.Method.traits().called {
 			u.complete(&row, f, caller)
 		}
 	}

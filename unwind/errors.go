@@ -94,22 +94,30 @@ func missOf(m Method, err error) miss {
 	return miss{method: m, kind: missMemory, err: err}
 }
 
-// miss notes what went wrong with a method.
-func (u *Unwinder) miss(m miss) {
-	if u.missed < maxMisses {
-		u.misses[u.missed] = m
-		u.missed++
+// maxMisses is how many methods can fail for one frame.
+const maxMisses = 8
+
+// misses are those of one step.
+type misses struct {
+	list [maxMisses]miss
+	n    int
+}
+
+func (ms *misses) add(m miss) {
+	if ms.n < maxMisses {
+		ms.list[ms.n] = m
+		ms.n++
 	}
 }
 
-// err returns what went wrong with the current frame, nil if nothing did.
-func (u *Unwinder) err() error {
-	if u.missed == 0 {
+// err returns all of them as an error, nil if there are none.
+func (ms *misses) err(a *arch.Arch) error {
+	if ms.n == 0 {
 		return nil
 	}
-	errs := make([]error, u.missed)
+	errs := make([]error, ms.n)
 	for i := range errs {
-		errs[i] = u.misses[i].error(u.Arch)
+		errs[i] = ms.list[i].error(a)
 	}
 	return skipped(errs)
 }

@@ -48,3 +48,9 @@ func (f *Frame) LookupPC() uint64 {
 	}
 	return f.PC - 1
 }
+
+// Called reports whether the frame is known to have called the one below, by the
+// calling convention of C.
+func (f *Frame) Called() bool {
+	return f.Method.traits().called && f.Evidence&CallMismatch == 0
+}

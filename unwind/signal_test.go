@@ -144,7 +144,7 @@ func TestTrustOfWritableTables(t *testing.T) {
 		{CFI, Executable | AfterCall | Uncertain, Checked},
 		{CFI, Executable | Uncertain, Guess},
 	} {
-		if got := trust(tt.m, tt.e); got != tt.want {
+		if got := tt.m.traits().trust(tt.e); got != tt.want {
 			t.Errorf("%v with evidence %#x: got %v, want %v", tt.m, tt.e, got, tt.want)
 		}
 	}

@@ -1,0 +1,100 @@
+package unwind
+
+import (
+	"strings"
+	"testing"
+)
+
+// Every method has a row, with what reports call it and what the step needs.
+func TestMethods(t *testing.T) {
+	if len(methods) != int(Goroutine)+1 {
+		t.Fatalf("%d methods have %d rows", Goroutine+1, len(methods))
+	}
+	names := map[string]bool{}
+	for m := Registers; m <= Goroutine; m++ {
+		r := m.traits()
+		if r.name == "" || names[r.name] {
+			t.Errorf("method %d: got name %q", m, r.name)
+		}
+		names[r.name] = true
+		if (r.source == "") != (m == Registers) {
+			t.Errorf("%v: got source %q", m, r.source)
+		}
+		if r.worst > r.best {
+			t.Errorf("%v: the worst is %v, the best %v", m, r.worst, r.best)
+		}
+		if strings.Contains(m.Describe("libc.so.6"), "%") || strings.Contains(r.source, "%") != strings.Contains(m.Describe("libc.so.6"), "libc.so.6") {
+			t.Errorf("%v: got %q", m, m.Describe("libc.so.6"))
+		}
+	}
+	if got := Method(200).traits(); got != &unknownMethod {
+		t.Errorf("got %+v for a method of another package", got)
+	}
+}
+
+func TestTrust(t *testing.T) {
+	const called = Executable | AfterCall
+	for _, tt := range []struct {
+		m    Method
+		e    Evidence
+		want Trust
+	}{
+		{Registers, 0, Full},
+		{SFrame, called, Full},
+		{SFrame, Executable | AtTrampoline, Full},
+		{SFrame, called | DirectCall, Full},
+		{SFrame, called | DirectCall | CallMismatch, Checked},
+		{SFrame, called | Uncertain, Checked},
+		{SFrame, Executable | Injected, Checked},
+		{SFrame, Executable | AtBase, Checked},
+		{SFrame, Executable | CodeUnread, Checked},
+		{SFrame, Executable, Guess},
+		{FramePointer, called, Guess},
+		{FramePointer, called | Promised, Checked},
+		{FramePointer, Executable | Promised, Guess},
+		{FramePointer, Executable | AtBase | Promised, Guess},
+		{CFI, called, Full},
+		{CFI, called | Uncertain, Checked},
+		{CFI, Executable | Uncertain, Guess},
+		{Signal, Executable, Full},
+		{Signal, Executable | Uncertain, Checked},
+		{Signal, called | DirectCall | CallMismatch, Full},
+		{Signal, 0, Checked},
+		{Entry, called, Checked},
+		{Entry, Executable | AtBase, Guess},
+		{Code, called | DirectCall, Guess},
+		{Pclntab, called, Full},
+		{Pclntab, Executable | AtBase, Checked},
+		{Goroutine, called | DirectCall, Full},
+		{Goroutine, called, Checked},
+		{Goroutine, called | DirectCall | CallMismatch, Checked},
+		{Goroutine, Executable | AtBase, Guess},
+		{200, called, Checked},
+		{200, Executable, Guess},
+	} {
+		if got := tt.m.traits().trust(tt.e); got != tt.want {
+			t.Errorf("%v, %v: got %v, want %v", tt.m, tt.e, got, tt.want)
+		}
+	}
+}
+
+func TestCalled(t *testing.T) {
+	for _, tt := range []struct {
+		m    Method
+		e    Evidence
+		want bool
+	}{
+		{SFrame, AfterCall, true},
+		{CFI, 0, true},
+		{FramePointer, AfterCall, true},
+		{SFrame, DirectCall | CallMismatch, false},
+		{Code, AfterCall, false},
+		{Pclntab, AfterCall, false},
+		{Signal, AfterCall, false},
+		{Registers, 0, false},
+	} {
+		if got := (&Frame{Method: tt.m, Evidence: tt.e}).Called(); got != tt.want {
+			t.Errorf("%v, %v: got %v, want %v", tt.m, tt.e, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package unwind
+
+import "github.com/sfcore/sfcore/arch"
+
+// step is the search for the caller of one frame.
+type step struct {
+	*Unwinder
+	frame, caller *Frame
+	below         Trust // of the frame below
+}
+
+// outcome is what comes of a row, or of a step.
+type outcome uint8
+
+const (
+	refused outcome = iota // the row does not lead to a caller, nor does it mark the end
+	led                    // to the caller
+	ended                  // there is no caller
+)
+
+// take makes the step. It fills in the caller, or says why there is none. Nothing is
+// recorded in the frame if no row was accepted.
+func (s *step) take() (outcome, Stop) {
+	s.misses.n = 0
+	f := s.frame
+	switch {
+	case f.base:
+		return s.outermost(&arch.Row{}), Stop{Reason: Outermost}
+	case f.trampoline != nil && (f.Signal || s.plausible(f)):
+		if next, why := s.apply(&f.trampoline.Row, Signal); next != refused {
+			return next, Stop{Outermost, why}
+		}
+	case !f.executable && f.Exact:
+		if next, why := s.apply(&s.Arch.Entry, Entry); next != refused {
+			return next, Stop{Outermost, why}
+		}
+		return refused, Stop{NotExecutable, notExecutableError{f.PC, s.misses.err(s.Arch)}}
+	}
+	known := s.siteAt(f)
+	if known != nil && known.found {
+		if next, why := s.apply(&known.row, known.method); next != refused {
+			return next, Stop{Outermost, why}
+		}
+		s.misses.n = 0
+	}
+	if next, why := s.ask(known); next != refused {
+		return next, Stop{Outermost, why}
+	}
+	return refused, s.giveUp(f)
+}
+
+// ask applies the rows of the steppers, in order, until one decides how the walk
+// goes on. It remembers the row where the return address is known.
+func (s *step) ask(known *site) (outcome, error) {
+	f, row := s.frame, &s.row
+	s.cursor = Cursor{
+		Arch: s.Arch, Mem: &s.words, Module: f.Module, PC: f.LookupPC(), Regs: &f.Regs, Code: &s.code,
+		Exact: f.Exact, Find: s.Find, PACMask: s.PACMask, Walk: s.walks,
+	}
+	tabled := false // a table had a row, whatever came of it
+	for _, stepper := range s.Steppers {
+		m := stepper.Method()
+		if tabled && m.traits().convention {
+			continue
+		}
+		*row = arch.Row{}
+		found, err := stepper.Row(&s.cursor, row)
+		switch {
+		case err != nil:
+			s.misses.add(miss{method: m, kind: missTable, err: err})
+		case !found || s.isParents(m):
+			continue
+		default:
+			tabled = tabled || !m.traits().convention
+			m = actual(row, m)
+			if known != nil && s.misses.n == 0 && !row.Evaluated && m.traits().lasting {
+				known.remember(row, m)
+			}
+			if next, why := s.apply(row, m); next != refused {
+				return next, why
+			}
+		}
+		if m.traits().final {
+			return refused, nil
+		}
+	}
+	return refused, nil
+}
+
+// isParents reports whether the frame that a method found would be the parent's:
+// the code ends its thread, and nobody promised that the registers are its own.
+func (s *step) isParents(m Method) bool {
+	return m.traits().promisable && !promisesFramePointers(s.frame.Module) && s.ends(s.frame)
+}
+
+// actual returns the method of a row, which the stepper's is mostly.
+func actual(row *arch.Row, m Method) Method {
+	switch {
+	case row.Signal:
+		return Signal
+	case row.Switch:
+		return Goroutine
+	}
+	return m
+}
+
+// apply computes the caller's registers by a row and checks them. If the row is
+// refused, it notes why. At the end of the stack, the error says how that shows,
+// if the row does not say so itself.
+func (s *step) apply(row *arch.Row, m Method) (outcome, error) {
+	f, t := s.frame, m.traits()
+	if row.Outermost() {
+		return s.outermost(row), nil
+	}
+	cfa, err := row.CFA.Eval(&f.Regs, 0, &s.words)
+	if err != nil {
+		return s.noValue(m, err)
+	}
+	sp := cfa + uint64(s.Arch.SPFromCFA)
+	if len(row.Extra) > 0 {
+		sp = s.callerSP(row, f, cfa)
+	}
+	if !t.interrupts && !s.checkCFA(cfa, sp, m, t, f) {
+		return refused, nil
+	}
+	ra, err := row.RA.Eval(&f.Regs, cfa, &s.words)
+	if err != nil {
+		return s.noValue(m, err)
+	}
+	if s.Arch.PAC && !t.interrupts {
+		ra &^= s.PACMask
+	}
+	if ra == 0 && !t.convention && !t.interrupts {
+		s.record(row, cfa)
+		return ended, errZeroRA
+	}
+	at := s.site(ra)
+	switch s.checkRA(at, row, cfa, t, f) {
+	case raBad:
+		s.misses.add(miss{method: m, kind: missRA, addr: ra})
+		return refused, nil
+	case raOutermost:
+		s.record(row, cfa)
+		return ended, errBeyondStart
+	case raGood:
+	}
+	s.recover(row, f, s.caller, cfa, ra)
+	s.arrive(row, m, t, at)
+	f.Signal = f.Signal || row.Signal
+	s.low = sp
+	if row.Signal {
+		s.low = 0 // the interrupted code may have been on another stack
+	}
+	s.record(row, cfa)
+	return led, nil
+}
+
+// noValue refuses a row of which a rule has no value.
+//
+//go:noinline
+func (s *step) noValue(m Method, err error) (outcome, error) {
+	s.misses.add(missOf(m, err))
+	return refused, nil
+}
+
+// outermost ends the stack by a row that says so, which speaks for the frame.
+func (s *step) outermost(row *arch.Row) outcome {
+	if f := s.frame; f.Evidence&Executable != 0 {
+		f.Evidence |= AtBase
+		f.Trust = max(f.Trust, min(s.below, f.Method.traits().trust(f.Evidence)))
+	}
+	s.record(row, 0)
+	return ended
+}
+
+// record notes in the frame how its caller was found, and why not better.
+func (s *step) record(row *arch.Row, cfa uint64) {
+	f := s.frame
+	f.CFA = cfa
+	f.Row = *row
+	f.Row.Extra = nil
+	if s.misses.n > 0 {
+		f.Skipped = s.misses.err(s.Arch)
+	}
+}
+
+// arrive says in what code the caller is, whose registers are recovered, and what
+// speaks for it. Its Row is left to the next step.
+func (s *step) arrive(row *arch.Row, m Method, t *traits, at *site) {
+	f, c, e := s.frame, s.caller, at.evidence
+	if t.promisable && promisesFramePointers(f.Module) {
+		e |= Promised
+	}
+	switch {
+	case row.Injected:
+		e = e&^AfterCall | Injected
+	case at.call.known && f.trampoline == nil:
+		e |= DirectCall
+		if !s.calls(&at.call, f) {
+			e |= CallMismatch
+		}
+	}
+	if row.Uncertain {
+		e |= Uncertain
+	}
+	c.PC, c.Method, c.Evidence = at.ra, m, e
+	c.Trust = min(f.Trust, t.trust(e))
+	c.CFA, c.Skipped = 0, nil
+	c.Module, c.executable, c.trampoline = at.module, true, at.trampoline
+	c.Exact, c.base, c.Signal = at.base, at.base, false
+	switch {
+	case row.Signal || row.Injected:
+		c.Exact, c.base, c.trampoline = true, false, nil
+		s.locate(c)
+	case at.trampoline != nil:
+		c.Exact, c.base = true, false
+		c.Signal = at.evidence&AtTrampoline != 0
+	}
+}
+
+// locate finds out what is at the PC of f, which is not a return address.
+func (u *Unwinder) locate(f *Frame) {
+	place := u.Find(f.PC)
+	f.Module, f.executable = place.Module, place.Executable
+	if f.executable {
+		f.trampoline = u.trampolineAround(f.PC)
+		f.Signal = f.trampoline != nil
+	}
+}
+
+// recover fills in the caller's registers. Those without a rule keep their
+// value if the row vouches for the ABI's convention, and are unknown otherwise.
+func (u *Unwinder) recover(row *arch.Row, f, caller *Frame, cfa, ra uint64) {
+	regs := &caller.Regs
+	if row.CalleeSaved {
+		*regs = f.Regs
+		regs.Keep(u.Arch.CalleeSaved)
+	} else {
+		regs.Keep(0)
+	}
+	regs.Set(u.Arch.SP, cfa+uint64(u.Arch.SPFromCFA))
+	u.recoverReg(regs, u.Arch.FP, &row.FP, &f.Regs, cfa)
+	for i := range row.Extra {
+		u.recoverReg(regs, row.Extra[i].Reg, &row.Extra[i].Rule, &f.Regs, cfa)
+	}
+	regs.Set(u.Arch.PC, ra)
+}
+
+func (u *Unwinder) recoverReg(regs *arch.Regs, reg arch.Reg, rule *arch.Rule, old *arch.Regs, cfa uint64) {
+	if v, err := rule.Eval(old, cfa, &u.words); err == nil {
+		regs.Set(reg, v)
+	} else {
+		regs.Forget(reg)
+	}
+}
