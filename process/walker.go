@@ -2,7 +2,6 @@ package process
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/module"
@@ -59,36 +58,12 @@ func (w *Walker) Walk(th *core.Thread) *Stack {
 		return s
 	}
 	w.unwinder.PACMask, w.unwinder.Trapped = th.PACMask, w.process.img.Trapped(th, w.process.Memory())
-	var fault error
-	if s.Frames, s.Stop, fault = w.walk(th, w.unwinder.MaxFrames); fault != nil {
-		s.Frames = w.walkBefore(th)
-		s.Stop = unwind.Stop{Reason: unwind.UnreadableMemory, Detail: module.ErrShrunk}
+	fault := memreader.Guard(func() { s.Frames, s.Stop = w.unwinder.Unwind(w.frames[:0], &th.Regs) })
+	if fault != nil {
+		s.Frames, s.Stop = w.unwinder.Interrupted(), unwind.Stop{Reason: unwind.UnreadableMemory, Detail: module.ErrShrunk}
 	}
 	w.frames = s.Frames
 	return s
-}
-
-// walk walks a stack up to a number of frames, 0 for the default.
-func (w *Walker) walk(th *core.Thread, limit int) (frames []unwind.Frame, stop unwind.Stop, fault error) {
-	old := w.unwinder.MaxFrames
-	defer func() { w.unwinder.MaxFrames = old }()
-	w.unwinder.MaxFrames = limit
-	fault = memreader.Guard(func() { frames, stop = w.unwinder.Unwind(w.frames[:0], &th.Regs) })
-	return frames, stop, fault
-}
-
-// walkBefore walks a stack to where a mapped file faults, which takes the frames
-// along that were found before: it tries how many there are.
-func (w *Walker) walkBefore(th *core.Thread) []unwind.Frame {
-	n := sort.Search(unwind.DefaultMaxFrames, func(n int) bool {
-		_, _, fault := w.walk(th, n+1)
-		return fault != nil
-	})
-	if pc, ok := th.Regs.Get(w.unwinder.Arch.PC); ok && n == 0 {
-		return append(w.frames[:0], unwind.Frame{PC: pc, Regs: th.Regs, Exact: true, Trust: unwind.Full})
-	}
-	frames, _, _ := w.walk(th, n)
-	return frames
 }
 
 // RecoverRegisters recovers registers of the frames of s that its rows do not

@@ -59,9 +59,9 @@ func (u *Unwinder) calls(c *call, f *Frame) bool {
 	if !ok {
 		return true // nothing is known
 	}
-	c.last = fn
-	c.wrong = !u.reaches(c, &fn)
-	return !c.wrong
+	reaches := u.reaches(c, &fn)
+	c.last, c.wrong = fn, !reaches
+	return reaches
 }
 
 func (u *Unwinder) reaches(c *call, fn *function) bool {

@@ -170,12 +170,19 @@ func (u *Unwinder) site(ra uint64) *site {
 	if s.ra == ra && ra != 0 {
 		return s
 	}
-	*s = site{ra: ra, row: arch.Row{Extra: s.row.Extra[:0]}} // its memory is used again
+	*s = site{row: arch.Row{Extra: s.row.Extra[:0]}} // its memory is used again
+	u.look(s, ra)
+	s.ra = ra // only now: reading code may panic
+	return s
+}
+
+// look finds out all that a site says but the row.
+func (u *Unwinder) look(s *site, ra uint64) {
 	// A call may be the last instruction of a mapping and a trampoline the
 	// first, so both sides count.
 	place := u.Find(ra - 1)
 	if !place.Executable && !u.Find(ra).Executable {
-		return s
+		return
 	}
 	s.module, s.evidence = place.Module, Executable
 	if code, err := u.code.Bytes(ra-callSize, callSize); err != nil {
@@ -193,7 +200,6 @@ func (u *Unwinder) site(ra uint64) *site {
 		// not dump. Whether this is one shows when it is used.
 		s.trampoline = &u.Arch.SignalFrames[0]
 	}
-	return s
 }
 
 // leavesStack reports whether the code at pc begins by loading SP from another

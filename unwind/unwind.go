@@ -44,9 +44,11 @@ type Unwinder struct {
 	code  memreader.Words // instructions, which are elsewhere
 	sites [maxSites]site
 
-	walks  uint64 // how many there were, this one included
-	low    uint64 // no further SP of this walk may be below this
-	misses misses // of the step that is made
+	walks  uint64  // how many there were, this one included
+	frames []Frame // dst of the walk in progress, with all its room
+	found  int     // how many of these there are
+	low    uint64  // no further SP of this walk may be below this
+	misses misses  // of the step that is made
 
 	// What steppers fill in and look at is kept here, for it not to be allocated.
 	row    arch.Row
@@ -74,6 +76,24 @@ const (
 // innermost first, and says why it stopped. A short stack is a result, not an
 // error. When dst has room and no method fails, it does not allocate.
 func (u *Unwinder) Unwind(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
+	frames, stop := u.walk(dst, regs)
+	u.frames = nil
+	return frames, stop
+}
+
+// Interrupted returns dst and the frames that were found by a call of Unwind which
+// did not return because Mem or Find panicked. Reading a mapped file does if the
+// file has shrunk; see [memreader.Guard]. It returns nil if Unwind has returned.
+func (u *Unwinder) Interrupted() []Frame {
+	if u.frames == nil {
+		return nil
+	}
+	frames := u.frames[:u.found]
+	frames[u.found-1].Row = arch.Row{} // its caller was not found
+	return frames
+}
+
+func (u *Unwinder) walk(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 	pc, ok := regs.Get(u.Arch.PC)
 	if !ok {
 		return dst, Stop{NoUnwindInfo, errors.New("the registers of this thread are not known")}
@@ -89,6 +109,7 @@ func (u *Unwinder) Unwind(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 	}
 	first := len(dst)
 	dst = append(dst, Frame{PC: pc, Regs: *regs, Exact: !u.Trapped, Trust: Full})
+	u.frames, u.found = dst[:cap(dst)], first+1
 	u.locate(&dst[first])
 	for descents := 0; ; {
 		n := len(dst)
@@ -98,7 +119,12 @@ func (u *Unwinder) Unwind(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 		if u.MaxTime > 0 && n%1024 == 0 && time.Now().After(deadline) {
 			return limited(dst, limitError{time: u.MaxTime})
 		}
-		dst = slices.Grow(dst, 1)[:n+1] // a step overwrites what was there
+		if n == cap(dst) {
+			dst = slices.Grow(dst, 1)
+			u.frames = dst[:cap(dst)]
+		}
+		u.found = n
+		dst = dst[:n+1] // a step overwrites what was there
 		f, caller := &dst[n-1], &dst[n]
 		s := step{Unwinder: u, frame: f, caller: caller, below: Full}
 		if n-1 > first {

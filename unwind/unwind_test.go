@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -291,4 +292,74 @@ func BenchmarkUnwind(b *testing.B) {
 		n += len(frames)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/frame")
+}
+
+// shrunk is memory of which a part cannot be read without a panic, as that of
+// a mapped file that became shorter.
+type shrunk struct {
+	memreader.Reader
+	lo, hi uint64
+}
+
+func (s *shrunk) ReadMem(p []byte, addr uint64) (int, error) {
+	if addr < s.hi && addr+uint64(len(p)) > s.lo {
+		panic("fault")
+	}
+	return s.Reader.ReadMem(p, addr)
+}
+
+// A walk that a fault ends has the frames that it had found. Nothing that was half
+// known then is remembered: the next walk is as any other.
+func TestInterrupted(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		lo, hi uint64
+		frames int
+	}{
+		{"the first frame's code", codeAt, codeAt + 0x80, 1},
+		{"a call", codeAt + 0x100, codeAt + 0x108, 1},
+		{"the second call", codeAt + 0x200, codeAt + 0x208, 2},
+		{"the stack", stackAt + 40, stackAt + 48, 2},
+		{"nothing", 0, 0, 0},
+	} {
+		p, regs := amd64Stack()
+		mem := &shrunk{p.mem, tt.lo, tt.hi}
+		u := p.unwinder()
+		u.Mem = mem
+		used := make([]Frame, 8)
+		for i := range used {
+			used[i].Row.Signal = true
+		}
+		walk := func() (frames []Frame, stop Stop, fault any) {
+			defer func() { fault = recover() }()
+			frames, stop = u.Unwind(used[:0], regs)
+			return frames, stop, nil
+		}
+		whole, _, fault := walk()
+		frames := u.Interrupted()
+		if len(frames) != tt.frames || (fault == nil) != (tt.frames == 0) {
+			t.Errorf("%s: got %d frames, fault %v; want %d", tt.name, len(frames), fault, tt.frames)
+			continue
+		}
+		if fault == nil {
+			if len(whole) != 3 {
+				t.Errorf("%s: got %d frames, want 3", tt.name, len(whole))
+			}
+			continue
+		}
+		pc, _ := regs.Get(p.arch.PC)
+		last := &frames[len(frames)-1]
+		if frames[0].PC != pc || !reflect.DeepEqual(last.Row, arch.Row{}) {
+			t.Errorf("%s: got pc %#x, last row %+v", tt.name, frames[0].PC, last.Row)
+		}
+		mem.lo, mem.hi = 0, 0
+		again, stop, _ := walk()
+		want, _ := p.unwinder().Unwind(nil, regs)
+		if !stop.Complete() || !reflect.DeepEqual(again, want) {
+			t.Errorf("%s: then got %d frames, %v; want all three as at first", tt.name, len(again), stop)
+		}
+		if u.Interrupted() != nil {
+			t.Errorf("%s: the frames of a walk that ended are kept", tt.name)
+		}
+	}
 }
