@@ -109,30 +109,10 @@ func caller(st *stack, i int) string {
 	return m.String()
 }
 
-// evidence lists the checks that a frame passed.
+// evidence lists what speaks for and against a frame.
 func evidence(f *unwind.Frame) string {
-	var passed []string
-	for _, e := range []struct {
-		flag unwind.Evidence
-		text string
-	}{
-		{unwind.AfterCall, "follows a call"},
-		{unwind.Executable, "in executable memory"},
-		{unwind.AtTrampoline, "at a signal trampoline"},
-		{unwind.CodeUnread, "the code before it is not readable"},
-		{unwind.Promised, "the module promises frame pointers"},
-		{unwind.Injected, "interrupted, and made to call by a signal handler"},
-		{unwind.Uncertain, "found by what could not be checked in full"},
-	} {
-		if f.Evidence&e.flag != 0 {
-			passed = append(passed, e.text)
-		}
-	}
-	switch {
-	case f.Method == unwind.Registers:
+	if f.Method == unwind.Registers {
 		return "the thread's own registers"
-	case len(passed) == 0:
-		return "none"
 	}
-	return strings.Join(passed, ", ")
+	return f.Evidence.String()
 }
