@@ -164,11 +164,15 @@ func (u *Unwinder) slot(ra uint64) *site { return &u.sites[(ra^ra>>9)%maxSites] 
 
 // site looks at the code around a return address: whether it is in an
 // executable mapping, whether a call precedes it, and whether it is where the
-// kernel lets signal handlers return to.
-func (u *Unwinder) site(ra uint64) *site {
+// kernel lets signal handlers return to. It leaves what is remembered of f's own
+// address in place, the row of which may be the one that led to ra.
+func (u *Unwinder) site(ra uint64, f *Frame) *site {
 	s := u.slot(ra)
 	if s.ra == ra && ra != 0 {
 		return s
+	}
+	if s.ra == f.PC {
+		s = &u.spare
 	}
 	*s = site{row: arch.Row{Extra: s.row.Extra[:0]}} // its memory is used again
 	u.look(s, ra)

@@ -134,7 +134,7 @@ func (s *step) apply(row *arch.Row, m Method) (outcome, error) {
 		s.record(row, cfa)
 		return ended, errZeroRA
 	}
-	at := s.site(ra)
+	at := s.site(ra, f)
 	switch s.checkRA(at, row, cfa, t, f) {
 	case raBad:
 		s.misses.add(miss{method: m, kind: missRA, addr: ra})

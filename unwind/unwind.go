@@ -43,6 +43,7 @@ type Unwinder struct {
 	words memreader.Words // stack and data
 	code  memreader.Words // instructions, which are elsewhere
 	sites [maxSites]site
+	spare site // of an address whose place another one needs
 
 	walks  uint64  // how many there were, this one included
 	frames []Frame // dst of the walk in progress, with all its room

@@ -363,3 +363,30 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// Of two return addresses only one is remembered if they have the same place. The
+// other does not take its row away while that leads from one to the other.
+func TestSamePlace(t *testing.T) {
+	p := newProcess(arch.AMD64)
+	a, u := p.arch, p.unwinder()
+	ra1, elsewhere := p.call(codeAt+0x100), p.call(codeAt+0x180)
+	at := uint64(codeAt + 0x200)
+	for u.slot(at+5) != u.slot(ra1) {
+		at++
+	}
+	ra2 := p.call(at)
+	for _, pc := range []uint64{codeAt + 0x10, ra1 - 1} {
+		p.rows[pc] = arch.Row{CFA: arch.RegOffset(a.SP, 32), RA: arch.AtCFA(-8), FP: arch.AtCFA(-16), Extra: []arch.RegRule{{Reg: 3, Rule: arch.AtCFA(-24)}}}
+	}
+	p.rows[elsewhere-1], p.rows[ra2-1] = arch.Row{}, arch.Row{}
+	regs := p.regs(map[arch.Reg]uint64{a.PC: codeAt + 0x10, a.SP: stackAt})
+	for _, ra := range []uint64{elsewhere, ra2, elsewhere, ra2} {
+		p.poke(stackAt+8, 0xb1, 0xf1, ra1)
+		p.poke(stackAt+40, 0xb2, 0xf2, ra)
+		got, stop := u.Unwind(nil, regs)
+		want, _ := p.unwinder().Unwind(nil, regs)
+		if len(want) != 3 || !reflect.DeepEqual(got, want) {
+			t.Errorf("by what is remembered: got %+v, %v\nwant %+v", got, stop, want)
+		}
+	}
+}
