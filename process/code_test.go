@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/unwind"
+	"github.com/sfcore/sfcore/unwind/codewalk"
 )
 
 // Wherever a table leads to a caller that is fully trusted, or says that there is
@@ -72,7 +73,7 @@ func TestCodeAgrees(t *testing.T) {
 func withoutTables(tg *Process) *unwind.Unwinder {
 	bare := map[*unwind.Module]*unwind.Module{nil: nil}
 	return &unwind.Unwinder{
-		Arch: tg.img.Arch, Mem: tg.Memory(), MaxFrames: 2, Steppers: []unwind.Stepper{new(unwind.CodeStepper)},
+		Arch: tg.img.Arch, Mem: tg.Memory(), MaxFrames: 2, Steppers: []unwind.Stepper{new(codewalk.Stepper)},
 		Find: func(addr uint64) unwind.Place {
 			p := tg.modules.Place(addr)
 			m, ok := bare[p.Module]

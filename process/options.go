@@ -11,6 +11,7 @@ import (
 	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/internal/resolve"
 	"github.com/sfcore/sfcore/unwind"
+	"github.com/sfcore/sfcore/unwind/codewalk"
 	"github.com/sfcore/sfcore/unwind/gostack"
 )
 
@@ -130,7 +131,7 @@ func (o *Options) steppers() func() []unwind.Stepper {
 			case "cfi":
 				steppers = append(steppers, new(unwind.CFIStepper))
 			case "code":
-				steppers = append(steppers, new(unwind.CodeStepper))
+				steppers = append(steppers, new(codewalk.Stepper))
 			case "fp":
 				steppers = append(steppers, unwind.FramePointerStepper{})
 			}

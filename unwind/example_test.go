@@ -31,7 +31,7 @@ func Example() {
 			}
 			return unwind.Place{Lo: m.Lo, Hi: m.Hi, Module: t.Locate(addr).Tables, Executable: m.Exec}
 		},
-		Steppers: unwind.Default(),
+		Steppers: process.DefaultSteppers(),
 	}
 	frames, stop := u.Unwind(nil, &img.Threads[0].Regs)
 	for i := range frames {

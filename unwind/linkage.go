@@ -2,7 +2,7 @@ package unwind
 
 import (
 	"github.com/sfcore/sfcore/arch"
-	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/internal/disasm"
 )
 
 // A call of another module goes through a slot, a word that the dynamic linker
@@ -14,9 +14,8 @@ import (
 type Range struct{ Lo, Hi uint64 }
 
 const (
-	// slotSize is the bytes of a slot, linkageSize those that arch.Slot wants to see.
-	slotSize    = 8
-	linkageSize = 16
+	// slotSize is the bytes of a slot.
+	slotSize = 8
 
 	// maxEntered is the size in bytes of a function written in assembly that may
 	// run on into the next, and maxPadding how far that is: the C library's
@@ -52,27 +51,13 @@ func (m *Module) hasSlot(addr uint64) bool {
 
 // callAt returns what the call at the end of code says, which returns to ra.
 func (u *Unwinder) callAt(code []byte, ra uint64) call {
-	var c call
-	var slot uint64
-	if c.target, c.known, slot, c.linked = calleeOf(u.Arch, &u.code, code, ra); c.linked {
-		c.callee, c.linked = u.bound(slot)
+	callee := disasm.CalleeOf(u.Arch, &u.code, code, ra)
+	c := call{known: callee.Direct, target: callee.Target}
+	if callee.BySlot {
+		c.callee, c.linked = u.bound(callee.Slot)
 		c.known = c.linked
 	}
 	return c
-}
-
-// calleeOf tells where the call at the end of code goes, which returns to ra: to
-// target if it is direct, and where slot leads if it, or the entry of a linkage
-// table at target, goes through one.
-func calleeOf(a *arch.Arch, mem *memreader.Words, code []byte, ra uint64) (target uint64, direct bool, slot uint64, linked bool) {
-	if target, direct = a.CallTarget(code, ra); direct {
-		if entry, err := mem.Bytes(target, linkageSize); err == nil {
-			slot, linked = a.Slot(entry, target)
-		}
-	} else if a.CallSlot != nil {
-		slot, linked = a.CallSlot(code, ra)
-	}
-	return target, direct, slot, linked
 }
 
 // binds reports whether a function may be what calls go to whose slot is not

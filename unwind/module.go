@@ -28,6 +28,17 @@ type Module struct {
 	Slots []Range
 }
 
+// entrySize is how far from the entry point of the program or the dynamic linker
+// a pc still belongs to the first function, which has no caller. The start code of
+// every libc fits, up to its last call, and nothing else is linked before it.
+const entrySize = 80
+
+// Starts reports whether pc is in the first function of the program or of the
+// dynamic linker, which has no caller. A nil Module starts nothing.
+func (m *Module) Starts(pc uint64) bool {
+	return m != nil && m.Entry != 0 && pc-m.Entry < entrySize
+}
+
 // Place is what is known of a range of addresses.
 type Place struct {
 	// Lo and Hi bound the range, to which everything here applies: Lo <= addr < Hi.

@@ -45,14 +45,6 @@ type Cursor struct {
 	Walk uint64
 }
 
-// Default returns the steppers in the order of trust: SFrame; frame pointers
-// where the module promises them; call frame information; where nothing
-// describes the code, the code itself, then frame pointers. Steppers have
-// scratch: every Unwinder has its own.
-func Default() []Stepper {
-	return []Stepper{SFrameStepper{}, FramePointerStepper{Promised: true}, new(CFIStepper), new(CodeStepper), FramePointerStepper{}}
-}
-
 // SFrameStepper looks rows up in the module's .sframe.
 type SFrameStepper struct{}
 

@@ -27,7 +27,11 @@ type Unwinder struct {
 	// Find tells what is at an address; a zero Place if nothing is mapped. It is
 	// called for most frames, so it should be fast.
 	Find func(addr uint64) Place
-	// Steppers are asked in order; see [Default].
+	// Steppers are asked in order, those that may be trusted most first: Go's
+	// (package gostack), SFrame, frame pointers where the module promises them,
+	// call frame information, and where no table has a row the code itself
+	// (package codewalk), then frame pointers. Steppers have scratch: every
+	// Unwinder has its own.
 	Steppers []Stepper
 	// PACMask are the bits of a return address that a pointer authentication
 	// code may occupy; 0 for the architecture's default.

@@ -35,7 +35,7 @@ var imports = map[string]string{
 	"report":        "",
 	"internal/elfx": "memreader",
 
-	"internal/disasm": "arch",
+	"internal/disasm": "arch memreader",
 
 	"unwind/pclntab": "internal/elfx",
 
@@ -44,6 +44,7 @@ var imports = map[string]string{
 	"cfi":                 "arch memreader internal/dwarf/expr",
 
 	"unwind":             "arch memreader internal/disasm unwind/pclntab sframe cfi",
+	"unwind/codewalk":    "arch internal/disasm unwind",
 	"unwind/gostack":     "arch memreader unwind/pclntab unwind",
 	"core":               "arch memreader internal/elfx",
 	"internal/symbol":    "arch internal/elfx unwind/pclntab",
@@ -59,7 +60,7 @@ var imports = map[string]string{
 	"sframe/synth":   "arch sframe cfi internal/elfx",
 
 	"internal/module": "report arch memreader internal/elfx sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod",
-	"process":         "report arch memreader internal/elfx core unwind unwind/gostack internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod internal/delve/wire",
+	"process":         "report arch memreader internal/elfx core unwind unwind/codewalk unwind/gostack internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod internal/delve/wire",
 
 	"dap":          "report process arch memreader internal/disasm core unwind",
 	"dap/daptest":  "",

@@ -15,6 +15,7 @@ import (
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/unwind"
+	"github.com/sfcore/sfcore/unwind/codewalk"
 )
 
 const (
@@ -138,7 +139,10 @@ func (p *jitProcess) set(t *testing.T) *Set {
 
 // walk walks the stack of the only thread.
 func walk(s *Set) ([]unwind.Frame, unwind.Stop) {
-	u := unwind.Unwinder{Arch: s.img.Arch, Mem: s.Memory(), Find: s.Place, Steppers: unwind.Default()}
+	u := unwind.Unwinder{Arch: s.img.Arch, Mem: s.Memory(), Find: s.Place, Steppers: []unwind.Stepper{
+		unwind.SFrameStepper{}, unwind.FramePointerStepper{Promised: true}, new(unwind.CFIStepper),
+		new(codewalk.Stepper), unwind.FramePointerStepper{},
+	}}
 	return u.Unwind(nil, &s.img.Threads[0].Regs)
 }
 

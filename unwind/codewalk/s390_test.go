@@ -1,4 +1,4 @@
-package unwind
+package codewalk
 
 import (
 	"encoding/binary"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/unwind"
 )
 
 // s390 returns the code of instructions of s390x, in hexadecimal.
@@ -60,8 +61,8 @@ func TestCodeS390X(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newProcess(arch.S390X)
 			a := p.arch
-			p.module = new(Module)
-			p.steps = []Stepper{p.rows, new(CodeStepper)}
+			p.module = new(unwind.Module)
+			p.steps = []unwind.Stepper{p.rows, new(Stepper)}
 			pc := p.code(start, s390(t, tt.before))
 			p.code(pc, s390(t, tt.after))
 			call := brasl(caller, start)
@@ -100,8 +101,8 @@ func TestCodeS390XStartsProcess(t *testing.T) {
 	for _, entry := range []uint64{codeAt + 0x400, codeAt + 0x402} {
 		p := newProcess(arch.S390X)
 		a := p.arch
-		p.module = &Module{Entry: codeAt + 0x400}
-		p.steps = []Stepper{p.rows, new(CodeStepper)}
+		p.module = &unwind.Module{Entry: codeAt + 0x400}
+		p.steps = []unwind.Stepper{p.rows, new(Stepper)}
 		p.code(pc-6, "\x07\x07\x07\x07\x0d\xe1"+s390(t, "eb6ff0d00004 07fe")) // lmg %r6,%r15,208(%r15); br %r14
 		p.poke(cfa-48, p.call(codeAt+0x200), cfa-160)
 		p.poke(cfa, 1, cfa+0x80, 0, 0, auxEntry, entry)
@@ -128,8 +129,8 @@ func TestCodeS390XAtBase(t *testing.T) {
 	} {
 		p := newProcess(arch.S390X)
 		a := p.arch
-		p.module = new(Module)
-		p.steps = []Stepper{p.rows, new(CodeStepper)}
+		p.module = new(unwind.Module)
+		p.steps = []unwind.Stepper{p.rows, new(Stepper)}
 		p.code(pc-6, "\x07\x07\x07\x07\x0d\xe1"+brasl(pc, pc+8)) // and nothing
 		ra := p.code(caller, "\x07\x07\x07\x07\x0d\xe1")
 		p.code(ra, s390(t, tt.after))

@@ -1,10 +1,11 @@
-package unwind
+package codewalk
 
 import (
 	"encoding/binary"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/unwind"
 )
 
 // Instructions of aarch64.
@@ -50,8 +51,8 @@ func b(from, to uint64) uint32  { return bl(from, to) &^ (1 << 31) }
 // newLinkProcess is newCodeProcess for aarch64.
 func newLinkProcess(a *arch.Arch) *process {
 	p := newProcess(a)
-	p.module = new(Module)
-	p.steps = []Stepper{p.rows, new(CodeStepper)}
+	p.module = new(unwind.Module)
+	p.steps = []unwind.Stepper{p.rows, new(Stepper)}
 	return p
 }
 
@@ -229,7 +230,7 @@ func TestCodeLinkAtBase(t *testing.T) {
 	} {
 		p := newLinkProcess(arch.AArch64)
 		a := p.arch
-		p.steps = append(p.steps, FramePointerStepper{})
+		p.steps = append(p.steps, unwind.FramePointerStepper{})
 		p.code(pc-4, insns(blrX1, bl(pc, pc+8), nop, stpFrame)) // the last is the next function
 		ra := p.code(caller, insns(blrX1))
 		p.code(ra, insns(tt.after...))
@@ -239,7 +240,7 @@ func TestCodeLinkAtBase(t *testing.T) {
 		const inner = codeAt + 0x600
 		p.rows[inner] = arch.Row{CFA: arch.RegOffset(a.SP, 0), RA: arch.SameValue(a.LR), FP: arch.SameValue(a.FP), CalleeSaved: true}
 		frames, stop := p.unwinder().Unwind(nil, p.regs(map[arch.Reg]uint64{a.PC: inner, a.SP: stackAt, a.LR: pc, a.FP: parent}))
-		if found := len(frames) == 3 && frames[2].PC == ra && stop.Reason == Outermost && frames[2].Method == Code; found != tt.want {
+		if found := len(frames) == 3 && frames[2].PC == ra && stop.Reason == unwind.Outermost && frames[2].Method == unwind.Code; found != tt.want {
 			t.Errorf("%s: got %d frames, %v (%v)", tt.name, len(frames), stop.Reason, stop.Detail)
 		}
 	}
@@ -299,7 +300,7 @@ func FuzzCodeLink(f *testing.F) {
 			p.poke(where, ra)
 		}
 		frames, _ := p.unwinder().Unwind(nil, regs)
-		if len(frames) > 1 && (frames[1].PC != ra || frames[0].CFA%8 != 0 || frames[1].Trust != Guess || at&1 == 0 && frames[0].CFA < stackAt) {
+		if len(frames) > 1 && (frames[1].PC != ra || frames[0].CFA%8 != 0 || frames[1].Trust != unwind.Guess || at&1 == 0 && frames[0].CFA < stackAt) {
 			t.Errorf("got %#x, CFA %#x, %v; want %#x, a guess", frames[1].PC, frames[0].CFA, frames[1].Trust, ra)
 		}
 	})

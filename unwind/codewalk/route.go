@@ -1,9 +1,9 @@
-package unwind
+package codewalk
 
 import (
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/disasm"
-	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/unwind"
 )
 
 const (
@@ -13,23 +13,24 @@ const (
 	// codeRegs is how many registers are followed: the general ones.
 	codeRegs = 31
 
-	// maxPaths is how many paths are remembered, of some 600 bytes each. The code of a
+	// maxRoutes is how many routes are remembered, of some 600 bytes each. The code of a
 	// program that no table describes has fewer.
-	maxPaths = 1 << 13
+	maxRoutes = 1 << 13
 )
 
-// path is from an instruction to another, or to a return if to is 0; linked tells
-// whether the link register may hold the return address at its begin.
-type path struct {
+// route is a question: what is known of the registers when the code that begins at
+// from has come to the instruction at to, or to a return if to is 0? inLR tells
+// whether the link register may hold the return address at the start.
+type route struct {
 	from, to uint64
-	linked   bool
+	inLR     bool
 }
 
-// onPath is what is known when an instruction is reached, by the CFA at the
+// state is what is known when an instruction is reached, by the CFA at the
 // function's start or the registers at pc: SP, FP and the return address as far
 // as it is in the link register, and of registers where they were stored or
 // loaded from, if they were.
-type onPath struct {
+type state struct {
 	at         uint64
 	sp, fp, ra arch.Rule
 	moved      [codeRegs]arch.Rule
@@ -38,36 +39,36 @@ type onPath struct {
 	late, lost arch.RegSet
 }
 
-// verdict is what becomes of a path.
+// verdict is what becomes of a path at an instruction.
 type verdict uint8
 
 const (
-	goOn verdict = iota
-	leave
-	arrived
+	goOn    verdict = iota
+	giveUp          // the path leads elsewhere
+	reached         // the instruction is what was looked for
 )
 
-// follow follows the paths from an instruction until one arrives, or remembers
-// where that led.
-func (s *CodeStepper) follow(c *Cursor, from onPath, way path, judge func(*onPath, *disasm.Flow) verdict) *onPath {
-	p, known := s.paths[way]
+// follow answers a route, or remembers the answer; nil if no path leads there.
+func (s *Stepper) follow(c *unwind.Cursor, from state, way route, judge func(*state, *disasm.Flow) verdict) *state {
+	p, known := s.routes[way]
 	if !known {
-		if s.paths == nil {
-			s.paths = make(map[path]*onPath)
+		if s.routes == nil {
+			s.routes = make(map[route]*state)
 		}
-		if len(s.paths) >= maxPaths {
-			clear(s.paths)
+		if len(s.routes) >= maxRoutes {
+			clear(s.routes)
 		}
-		if p = s.arrive(c, from, judge); s.work <= maxCodeWork {
-			s.paths[way] = p
+		if p = s.search(c, from, judge); s.work <= maxCodeWork {
+			s.routes[way] = p
 		}
 	}
 	return p
 }
 
-// arrive follows the paths from an instruction until one arrives. Those through
+// search follows the paths from an instruction until one is judged to have
+// reached what is looked for. Those through
 // fewer calls come first: a call may not return.
-func (s *CodeStepper) arrive(c *Cursor, from onPath, judge func(*onPath, *disasm.Flow) verdict) *onPath {
+func (s *Stepper) search(c *unwind.Cursor, from state, judge func(*state, *disasm.Flow) verdict) *state {
 	if s.seen == nil {
 		s.seen = make(map[uint64]bool)
 	}
@@ -87,16 +88,16 @@ func (s *CodeStepper) arrive(c *Cursor, from onPath, judge func(*onPath, *disasm
 			continue
 		}
 		s.seen[p.at] = true
-		*f = disasm.FlowOf(c.Arch, codeAfter(c.Code, p.at), p.at)
+		*f = disasm.FlowOf(c.Arch, disasm.CodeAt(c.Code, p.at), p.at)
 		switch judge(p, f) {
-		case arrived:
+		case reached:
 			there := *p
 			return &there
-		case leave:
+		case giveUp:
 			continue
 		case goOn:
 		}
-		p.pass(c.Arch, f)
+		p.execute(c.Arch, f)
 		next := *p
 		next.at += uint64(f.Size)
 		switch f.Next {
@@ -116,8 +117,8 @@ func (s *CodeStepper) arrive(c *Cursor, from onPath, judge func(*onPath, *disasm
 	return nil
 }
 
-// pass applies an instruction.
-func (p *onPath) pass(a *arch.Arch, f *disasm.Flow) {
+// execute applies an instruction.
+func (p *state) execute(a *arch.Arch, f *disasm.Flow) {
 	next := *p
 	next.sp, next.fp, next.ra = p.value(a, f.SP), p.value(a, f.FP), p.value(a, f.LR)
 	for _, m := range f.Moves {
@@ -143,7 +144,7 @@ func (p *onPath) pass(a *arch.Arch, f *disasm.Flow) {
 
 // store notes where a register was saved: the first time that it was stored,
 // if it still was what the caller had.
-func (p *onPath) store(a *arch.Arch, before *onPath, reg arch.Reg, at arch.Rule) {
+func (p *state) store(a *arch.Arch, before *state, reg arch.Reg, at arch.Rule) {
 	switch {
 	case at.Base != arch.CFA:
 		p.late |= 1 << reg
@@ -156,7 +157,7 @@ func (p *onPath) store(a *arch.Arch, before *onPath, reg arch.Reg, at arch.Rule)
 
 // load notes that a register is as it was at the function's start or, behind pc,
 // from where its value comes.
-func (p *onPath) load(a *arch.Arch, reg arch.Reg, at arch.Rule) {
+func (p *state) load(a *arch.Arch, reg arch.Reg, at arch.Rule) {
 	value := startValue(a, reg)
 	switch {
 	case at.Base == arch.CFA && p.moved[reg] == at:
@@ -198,7 +199,7 @@ func startValue(a *arch.Arch, reg arch.Reg) arch.Rule {
 }
 
 // value returns what a rule in terms of SP, FP and the link register gives.
-func (p *onPath) value(a *arch.Arch, r arch.Rule) arch.Rule {
+func (p *state) value(a *arch.Arch, r arch.Rule) arch.Rule {
 	from := arch.SameValue(r.Reg)
 	switch r.Reg {
 	case a.SP:
@@ -215,15 +216,4 @@ func (p *onPath) value(a *arch.Arch, r arch.Rule) arch.Rule {
 	from.Off += r.Off
 	from.Deref = from.Deref || r.Deref
 	return from
-}
-
-// codeAfter returns code at pc, as much as the longest instruction takes or
-// there is.
-func codeAfter(code *memreader.Words, pc uint64) []byte {
-	for size := disasm.MaxSize; size > 0; size-- {
-		if b, err := code.Bytes(pc, size); err == nil {
-			return b
-		}
-	}
-	return nil
 }

@@ -1,10 +1,11 @@
-package unwind
+package codewalk
 
 import (
 	"encoding/binary"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/unwind"
 )
 
 // callTo returns a call of five bytes from one address to another.
@@ -14,8 +15,8 @@ func callTo(from, to uint64) string { return "\xe8" + jump(from, to)[1:] }
 // tables.
 func newCodeProcess() *process {
 	p := newProcess(arch.AMD64)
-	p.module = new(Module)
-	p.steps = []Stepper{p.rows, new(CodeStepper)}
+	p.module = new(unwind.Module)
+	p.steps = []unwind.Stepper{p.rows, new(Stepper)}
 	return p
 }
 
@@ -49,7 +50,7 @@ func TestCode(t *testing.T) {
 
 		{name: "no call", code: "\x59\xc3", call: "\x90\x90\x90\x90\x90", frame: 8},
 		{name: "a call elsewhere", code: "\x59\xc3", call: callTo(caller, codeAt+0x800), frame: 8},
-		{name: "a call to what is far before", code: "\x59\xc3", call: callTo(caller, start-maxUndescribed), frame: 8},
+		{name: "a call to what is far before", code: "\x59\xc3", call: callTo(caller, start-unwind.MaxUndescribed), frame: 8},
 		{name: "no ABI has the CFA there", code: "\xc3", call: "\x90\x90\x90\xff\xd0", frame: 0},
 		{name: "ud2", code: "\x0f\x0b\x59\xc3", frame: 8},
 		{name: "hlt", code: "\xf4\x59\xc3", frame: 8},
@@ -111,7 +112,7 @@ func TestCode(t *testing.T) {
 				}
 				return
 			}
-			if len(frames) != 3 || frames[2].PC != ra || frames[2].Method != Code || frames[2].Trust != Guess {
+			if len(frames) != 3 || frames[2].PC != ra || frames[2].Method != unwind.Code || frames[2].Trust != unwind.Guess {
 				t.Fatalf("got %d frames, %v (%v); want 3, the last a guess by code", len(frames), stop.Reason, stop.Detail)
 			}
 			if rbx, _ := frames[2].Regs.Get(3); rbx != tt.rbx || frames[1].CFA != stackAt+tt.frame+8 {
@@ -168,7 +169,7 @@ func TestCodeAtBase(t *testing.T) {
 			if tt.want != stop.Complete() || tt.want != (len(frames) == 2) {
 				t.Fatalf("got %d frames, %v (%v)", len(frames), stop.Reason, stop.Detail)
 			}
-			if tt.want && (frames[1].PC != ra || frames[1].Trust != Guess || frames[0].CFA != stackAt+0x20) {
+			if tt.want && (frames[1].PC != ra || frames[1].Trust != unwind.Guess || frames[0].CFA != stackAt+0x20) {
 				t.Errorf("got %#x with trust %v, CFA %#x", frames[1].PC, frames[1].Trust, frames[0].CFA)
 			}
 		})
@@ -206,7 +207,7 @@ func TestCodeGenerated(t *testing.T) {
 	for _, chain := range []bool{true, false} {
 		p := newCodeProcess()
 		p.module = nil
-		p.steps = append(p.steps, FramePointerStepper{})
+		p.steps = append(p.steps, unwind.FramePointerStepper{})
 		p.code(pc, "\x59\xc3") // pop %rcx; ret
 		ra := p.call(codeAt + 0x100)
 		p.poke(stackAt, 3, noCall)
@@ -221,7 +222,7 @@ func TestCodeGenerated(t *testing.T) {
 		if len(frames) != want || stop.Complete() != chain {
 			t.Fatalf("chain %v: got %d frames, %v (%v), want %d", chain, len(frames), stop.Reason, stop.Detail, want)
 		}
-		if chain && (frames[1].PC != noCall || frames[1].Method != Code || frames[1].Trust != Guess) {
+		if chain && (frames[1].PC != noCall || frames[1].Method != unwind.Code || frames[1].Trust != unwind.Guess) {
 			t.Errorf("got %#x by %v, %v, want %#x, a guess by code", frames[1].PC, frames[1].Method, frames[1].Trust, uint64(noCall))
 		}
 	}
@@ -287,15 +288,15 @@ func TestCodeFromStart(t *testing.T) {
 }
 
 // ledTo checks that a walk led to one caller, which code has guessed.
-func ledTo(t *testing.T, ra uint64, frames []Frame, stop Stop) {
+func ledTo(t *testing.T, ra uint64, frames []unwind.Frame, stop unwind.Stop) {
 	t.Helper()
-	if len(frames) != 2 || frames[1].PC != ra || frames[1].Method != Code || frames[1].Trust != Guess {
+	if len(frames) != 2 || frames[1].PC != ra || frames[1].Method != unwind.Code || frames[1].Trust != unwind.Guess {
 		t.Fatalf("got %d frames, %v (%v); want 2, the last a guess by code at %#x", len(frames), stop.Reason, stop.Detail, ra)
 	}
 }
 
 // ledNowhere checks that a walk found no caller and did not take that for the end.
-func ledNowhere(t *testing.T, frames []Frame, stop Stop) {
+func ledNowhere(t *testing.T, frames []unwind.Frame, stop unwind.Stop) {
 	t.Helper()
 	if len(frames) != 1 || stop.Complete() {
 		t.Errorf("got %d frames, %v (%v); want 1, not complete", len(frames), stop.Reason, stop.Detail)
@@ -307,15 +308,13 @@ func TestCodeBounded(t *testing.T) {
 	p := newCodeProcess()
 	p.code(codeAt, "\x59\xc3")
 	p.poke(stackAt+8, dataAt)
-	s := &CodeStepper{work: maxCodeWork}
-	u := p.unwinder()
-	u.start()
+	s := &Stepper{work: maxCodeWork}
 	regs := p.regs(map[arch.Reg]uint64{p.arch.PC: codeAt, 7: stackAt})
-	if ok, err := s.Row(&Cursor{Arch: p.arch, Module: p.module, PC: codeAt, Regs: regs, Mem: &u.words, Code: &u.code, Find: u.Find}, new(arch.Row)); ok || err != nil {
+	if ok, err := s.Row(p.cursor(codeAt, regs), new(arch.Row)); ok || err != nil {
 		t.Errorf("got %v, %v without looking", ok, err)
 	}
 	s.work = 0
-	if ok, _ := s.Row(&Cursor{Arch: p.arch, Module: p.module, PC: codeAt, Regs: regs, Mem: &u.words, Code: &u.code, Find: u.Find}, new(arch.Row)); !ok {
+	if ok, _ := s.Row(p.cursor(codeAt, regs), new(arch.Row)); !ok {
 		t.Error("nothing was found")
 	}
 }
@@ -327,14 +326,12 @@ func TestStartsProcessBounded(t *testing.T) {
 	for i := range uint64(100) {
 		p.poke(stackAt+24+8*i, stackAt)
 	}
-	s := new(CodeStepper)
-	u := p.unwinder()
-	u.start()
-	s.startsProcess(&Cursor{Arch: p.arch, Mem: &u.words, Find: u.Find}, stackAt)
+	s := new(Stepper)
+	s.startsProcess(p.cursor(codeAt, nil), stackAt)
 	if s.work < 100 {
 		t.Errorf("reading 100 words counts as %d", s.work)
 	}
-	if s.work = maxCodeWork; s.startsProcess(&Cursor{Arch: p.arch, Mem: &u.words, Find: u.Find}, stackAt) || s.work > maxCodeWork+1 {
+	if s.work = maxCodeWork; s.startsProcess(p.cursor(codeAt, nil), stackAt) || s.work > maxCodeWork+1 {
 		t.Errorf("got %d, want to stop at %d", s.work, maxCodeWork)
 	}
 }
@@ -345,11 +342,9 @@ func TestCodeAtEnd(t *testing.T) {
 	const end = codeAt + areaSize - 2
 	p.code(end, "\x59\xc3")
 	p.poke(stackAt+8, dataAt)
-	s := new(CodeStepper)
-	u := p.unwinder()
-	u.start()
+	s := new(Stepper)
 	regs := p.regs(map[arch.Reg]uint64{p.arch.PC: end, 7: stackAt})
-	if ok, _ := s.Row(&Cursor{Arch: p.arch, Module: p.module, PC: end, Regs: regs, Mem: &u.words, Code: &u.code, Find: u.Find}, new(arch.Row)); !ok {
+	if ok, _ := s.Row(p.cursor(end, regs), new(arch.Row)); !ok {
 		t.Error("nothing was found")
 	}
 }
@@ -369,7 +364,7 @@ func FuzzCode(f *testing.F) {
 		where := stackAt + uint64(at)%(areaSize-8)&^7
 		p.poke(where, ra)
 		frames, _ := p.unwinder().Unwind(nil, p.regs(map[arch.Reg]uint64{p.arch.PC: codeAt, 7: stackAt, 6: stackAt + 0x40}))
-		if len(frames) > 1 && (frames[1].PC != ra || frames[0].CFA != where+8 || frames[1].Trust != Guess) {
+		if len(frames) > 1 && (frames[1].PC != ra || frames[0].CFA != where+8 || frames[1].Trust != unwind.Guess) {
 			t.Errorf("got %#x, CFA %#x, %v; want %#x, %#x, guess", frames[1].PC, frames[0].CFA, frames[1].Trust, ra, where+8)
 		}
 	})
