@@ -6,8 +6,8 @@
 // Frame sizes are in Go's table of functions. Where the stack is switched, the
 // runtime keeps the way back in its structures m (a thread) and g (a goroutine
 // or one of the thread's own stacks). What is read of them is believed only as
-// far as it agrees with the rest: see machine.go for where things are, and
-// switch.go for what is checked.
+// far as it agrees with the rest: see machine.go for where things are, switch.go
+// for drawings of the stacks, and cgo.go and sched.go for what is checked.
 package gostack
 
 import (
@@ -104,18 +104,18 @@ func (s *Stepper) find(f *frame, row *arch.Row) error {
 
 // plain makes the row of a function whose frame is at SP.
 func (s *Stepper) plain(f *frame, row *arch.Row) {
-	s.frameAt(f, row, arch.Rule{Base: arch.Register, Reg: f.Arch.SP})
+	s.frameAt(f, row, arch.SameValue(f.Arch.SP), f.delta)
 	if f.delta == 0 && f.Arch.LR != arch.NoReg {
 		row.RA = arch.SameValue(f.Arch.LR)
 	}
 	s.extra(row, s.abi.g, arch.SameValue(s.abi.g))
 }
 
-// frameAt makes the row of a function whose frame, without what a call pushed,
-// begins where sp says.
-func (s *Stepper) frameAt(f *frame, row *arch.Row, sp arch.Rule) {
+// frameAt makes the row of a function whose frame of size bytes, without what a
+// call pushed, begins where sp says.
+func (s *Stepper) frameAt(f *frame, row *arch.Row, sp arch.Rule, size int64) {
 	row.CFA = sp
-	row.CFA.Off += f.delta + s.abi.pushed
+	row.CFA.Off += size + s.abi.pushed
 	if row.RA = arch.AtCFA(-s.abi.pushed); s.abi.pushed == 0 {
 		row.RA = sp // Go saves the link register at the lowest address
 		row.RA.Deref = true
@@ -161,8 +161,7 @@ func (s *Stepper) crosscall2(f *frame, row *arch.Row) error {
 		s.plain(f, row)
 		return nil
 	}
-	f.delta = max(f.delta, s.abi.crosscallFrame)
-	s.frameAt(f, row, arch.Rule{Base: arch.Register, Reg: f.Arch.SP})
+	s.frameAt(f, row, arch.SameValue(f.Arch.SP), max(f.delta, s.abi.crosscallFrame))
 	for _, l := range s.abi.crosscallSaved {
 		rule := arch.AtReg(f.Arch.SP, int64(l.Off))
 		switch l.Reg {
