@@ -45,7 +45,7 @@ type frame struct {
 	delta int64 // from sp to where it was at the first instruction
 }
 
-var errDelta = errors.New("where SP is is not known")
+var errDelta = errors.New("SP is unknown")
 
 // Row implements [unwind.Stepper].
 func (s *Stepper) Row(c *unwind.Cursor, row *arch.Row) (bool, error) {

@@ -44,13 +44,13 @@ import (
 // before. Calls of C and of Go alternate to any depth.
 
 var (
-	errUnknownSwitch = errors.New("it writes to SP in a way that is not known")
-	errSwitching     = errors.New("the thread was between two stacks")
-	errDepth         = errors.New("the goroutine's SP that it saved is not within that goroutine's stack, or not where the runtime has it")
-	errSched         = errors.New("what the goroutine is to go on with does not fit")
-	errG0            = errors.New("SP is not where the runtime entered the thread's own stack")
-	errCallback      = errors.New("the call from C that led here is not on the thread's own stack; a panic may have given it up")
-	errWaiting       = errors.New("this thread waits for a goroutine that was called from C, and which one is not known")
+	errUnknownSwitch = errors.New("the function writes to SP in an unknown way")
+	errSwitching     = errors.New("the thread was switching between two stacks")
+	errDepth         = errors.New("the goroutine's saved SP is outside its stack or disagrees with g.sched")
+	errSched         = errors.New("g.sched does not fit the goroutine's stack or code")
+	errG0            = errors.New("SP is not where the runtime entered g0")
+	errCallback      = errors.New("the call from C that led here is not on g0; a panic may have unwound it")
+	errWaiting       = errors.New("the thread is waiting for a goroutine that C called, and that goroutine is unknown")
 )
 
 // maxAligned is the most that aligning SP and making room for two words, or on

@@ -25,9 +25,9 @@ type stack struct{ lo, hi uint64 }
 func (s stack) contains(sp uint64) bool { return s.lo < s.hi && sp-s.lo < s.hi-s.lo }
 
 var (
-	errNoG       = errors.New("no goroutine is known here")
-	errG         = errors.New("what should be this thread's g and m do not refer to one another")
-	errAmbiguous = errors.New("g and m refer to one another by more than one layout")
+	errNoG       = errors.New("the thread's current goroutine is unknown")
+	errG         = errors.New("g and m of this thread do not refer to each other")
+	errAmbiguous = errors.New("g and m refer to each other by more than one layout")
 )
 
 // words reads words of the runtime's structures, with the first error kept.
