@@ -34,7 +34,7 @@ type call struct {
 	known  bool   // whether it tells where it goes
 	target uint64 // of a direct call
 	callee uint64 // what target, an entry of a linkage table, or the call itself jumps to
-	linked bool   // whether there is a callee
+	bySlot bool   // whether there is a callee
 
 	// last is the function that it was last compared with, and wrong whether
 	// the call cannot have led there.
@@ -65,9 +65,9 @@ func (u *Unwinder) calls(c *call, f *Frame) bool {
 }
 
 func (u *Unwinder) reaches(c *call, fn *function) bool {
-	u.tails.linked = c.linked
-	if c.linked {
-		return fn.contains(c.callee) || fn.contains(c.target) || u.leadsTo(c.callee, fn) || u.binds(fn)
+	u.tails.elsewhere = c.bySlot
+	if c.bySlot {
+		return fn.contains(c.callee) || fn.contains(c.target) || u.leadsTo(c.callee, fn) || u.mayBind(fn)
 	}
 	return fn.contains(c.target) || u.leadsTo(c.target, fn)
 }
@@ -100,10 +100,10 @@ type tailSearch struct {
 	todo  []function
 	steps int
 
-	// linked is set where the search begins at a function of another module. It
+	// elsewhere is set where the search begins at a function of another module. It
 	// may be written in assembly, parts of it in its neighbors, as the string
 	// functions of C libraries are.
-	linked bool
+	elsewhere bool
 }
 
 // leadsTo reports whether jumps may lead from the code at target to fn. They
@@ -112,7 +112,7 @@ func (u *Unwinder) leadsTo(target uint64, fn *function) bool {
 	t := &u.tails
 	t.todo = append(t.todo[:0], u.codeAt(target))
 	for i := 0; i < len(t.todo); i++ {
-		if u.jumpsTo(t.todo[i], fn) || t.linked && u.runsOn(t.todo[i], fn) {
+		if u.jumpsTo(t.todo[i], fn) || t.elsewhere && u.runsOn(t.todo[i], fn) {
 			return true
 		}
 	}
@@ -146,22 +146,22 @@ func (u *Unwinder) jumpsTo(code function, fn *function) bool {
 		case kind == arch.NoJump, kind == arch.DirectJump && code.contains(target):
 			continue
 		case kind == arch.IndirectJump:
-			if u.leaves(at) {
+			if u.endsFunction(at) {
 				return true
 			}
 		case fn.contains(target):
 			// Parts of one function are far apart.
 			near := target-at+nearJump < 2*nearJump
-			if (target == fn.lo || !near || t.linked) && u.sameFrame(at, target) {
+			if (target == fn.lo || !near || t.elsewhere) && u.sameFrame(at, target) {
 				return true
 			}
 		case len(t.todo) >= maxTails:
-			if t.linked {
+			if t.elsewhere {
 				return true // for all that is known
 			}
 		default:
 			next, ok := u.tailAt(target)
-			if !ok && t.linked {
+			if !ok && t.elsewhere {
 				next, ok = u.functionAt(u.Find(target).Module, target)
 			}
 			if ok && !slices.Contains(t.todo, next) && u.sameFrame(at, target) {
@@ -172,10 +172,10 @@ func (u *Unwinder) jumpsTo(code function, fn *function) bool {
 	return false
 }
 
-// leaves reports whether a jump at an address may be the last instruction of its
+// endsFunction reports whether a jump at an address may be the last instruction of its
 // function: the CFA is where it was at the first. What jumps to the cases of a
 // switch does so with the frame in place.
-func (u *Unwinder) leaves(at uint64) bool {
+func (u *Unwinder) endsFunction(at uint64) bool {
 	cfa, ok := u.cfaAt(at)
 	return !ok || cfa == u.Arch.Entry.CFA
 }

@@ -17,17 +17,17 @@ const (
 	// slotSize is the bytes of a slot.
 	slotSize = 8
 
-	// maxEntered is the size in bytes of a function written in assembly that may
+	// maxRunOn is the size in bytes of a function written in assembly that may
 	// run on into the next, and maxPadding how far that is: the C library's
 	// __memcpy_chk is a comparison before memcpy, on the next cache line.
-	maxEntered = 16
+	maxRunOn   = 16
 	maxPadding = 64
 )
 
-// bound returns the function that a slot of a linkage table holds. It returns
+// slotTarget returns the function that a slot of a linkage table holds. It returns
 // false if the slot is not known to be one, or holds anything else, like the
 // code that binds it.
-func (u *Unwinder) bound(slot uint64) (addr uint64, ok bool) {
+func (u *Unwinder) slotTarget(slot uint64) (addr uint64, ok bool) {
 	m := u.Find(slot).Module
 	if m == nil || !m.hasSlot(slot) {
 		return 0, false
@@ -54,16 +54,16 @@ func (u *Unwinder) callAt(code []byte, ra uint64) call {
 	callee := disasm.CalleeOf(u.Arch, &u.code, code, ra)
 	c := call{known: callee.Direct, target: callee.Target}
 	if callee.BySlot {
-		c.callee, c.linked = u.bound(callee.Slot)
-		c.known = c.linked
+		c.callee, c.bySlot = u.slotTarget(callee.Slot)
+		c.known = c.bySlot
 	}
 	return c
 }
 
-// binds reports whether a function may be what calls go to whose slot is not
-// bound yet: it is entered with words of its own on the stack, or leaves by a
-// jump to an address that it computed.
-func (u *Unwinder) binds(fn *function) bool {
+// mayBind reports whether a function may be the one of the dynamic linker that binds
+// slots, to which calls go whose slot is not bound yet: it is entered with words of
+// its own on the stack, or ends in a jump to an address that it computed.
+func (u *Unwinder) mayBind(fn *function) bool {
 	if cfa, ok := u.cfaAt(fn.lo); !ok || cfa != u.Arch.Entry.CFA {
 		return true
 	}
@@ -75,7 +75,7 @@ func (u *Unwinder) binds(fn *function) bool {
 		if err != nil {
 			return true
 		}
-		if kind, _ := u.Arch.Jump(insn, at); kind == arch.IndirectJump && u.leaves(at) {
+		if kind, _ := u.Arch.Jump(insn, at); kind == arch.IndirectJump && u.endsFunction(at) {
 			return true
 		}
 	}
@@ -85,7 +85,7 @@ func (u *Unwinder) binds(fn *function) bool {
 // runsOn reports whether code without a jump may go on into fn, which follows.
 // Other functions that follow are added to what is to be done.
 func (u *Unwinder) runsOn(code function, fn *function) bool {
-	if code.size > maxEntered {
+	if code.size > maxRunOn {
 		return false
 	}
 	end := code.lo + code.size

@@ -32,21 +32,21 @@ func (s *site) remember(row *arch.Row, m Method) {
 
 // siteAt returns what is remembered of the return address that f is at, or nil.
 func (u *Unwinder) siteAt(f *Frame) *site {
-	if s := u.slot(f.PC); !f.Exact && s.ra == f.PC {
+	if s := u.cell(f.PC); !f.Exact && s.ra == f.PC {
 		return s
 	}
 	return nil
 }
 
-// slot returns where a return address is remembered.
-func (u *Unwinder) slot(ra uint64) *site { return &u.sites[(ra^ra>>9)%maxSites] }
+// cell returns where a return address is remembered.
+func (u *Unwinder) cell(ra uint64) *site { return &u.sites[(ra^ra>>9)%maxSites] }
 
 // site looks at the code around a return address: whether it is in an
 // executable mapping, whether a call precedes it, and whether it is where the
 // kernel lets signal handlers return to. It leaves what is remembered of f's own
 // address in place, the row of which may be the one that led to ra.
 func (u *Unwinder) site(ra uint64, f *Frame) *site {
-	s := u.slot(ra)
+	s := u.cell(ra)
 	if s.ra == ra && ra != 0 {
 		return s
 	}
@@ -74,7 +74,7 @@ func (u *Unwinder) look(s *site, ra uint64) {
 		s.evidence |= AfterCall
 		s.call = u.callAt(code, ra)
 	} else {
-		s.base = u.leavesStack(ra)
+		s.base = u.loadsSP(ra)
 	}
 	if s.trampoline = u.trampolineAt(ra); s.trampoline != nil {
 		s.evidence |= AtTrampoline
@@ -85,9 +85,9 @@ func (u *Unwinder) look(s *site, ra uint64) {
 	}
 }
 
-// leavesStack reports whether the code at pc begins by loading SP from another
+// loadsSP reports whether the code at pc begins by loading SP from another
 // register: what is on the stack does not matter to it.
-func (u *Unwinder) leavesStack(pc uint64) bool {
+func (u *Unwinder) loadsSP(pc uint64) bool {
 	f := disasm.FlowOf(u.Arch, disasm.CodeAt(&u.code, pc), pc)
 	if f.Entry {
 		pc += uint64(f.Size)

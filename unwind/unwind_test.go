@@ -371,7 +371,7 @@ func TestSamePlace(t *testing.T) {
 	a, u := p.arch, p.unwinder()
 	ra1, elsewhere := p.call(codeAt+0x100), p.call(codeAt+0x180)
 	at := uint64(codeAt + 0x200)
-	for u.slot(at+5) != u.slot(ra1) {
+	for u.cell(at+5) != u.cell(ra1) {
 		at++
 	}
 	ra2 := p.call(at)
