@@ -3,14 +3,17 @@ package unwind_test
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/unwind"
 )
 
-// Walk the stack of the thread that crashed, in memory and with tables that
-// package process has found, and show by which rules.
+// Walk the stack of the thread that crashed, by the .sframe section of its program,
+// and show by which rules. The kernel left the program's code and tables out of the
+// core, since the file has them.
 func Example() {
 	const dir = "../testdata/cores/amd64-v3-threads"
 	img, err := core.Open(context.Background(), dir+"/core.zst", core.Options{})
@@ -18,27 +21,44 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	t := process.New(img, process.Options{Paths: []string{dir + "/exe"}})
-	defer t.Close()
+	defer img.Close()
+	file, err := os.ReadFile(dir + "/exe/threads")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// As readelf -lS has it: the file is mapped from 0x400000 on.
+	const base, size, section, sectionSize = 0x400000, 0x241f, 0x2208, 0x1f4
+	table, err := sframe.Parse(file[section:section+sectionSize], base+section, sframe.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	program := &unwind.Module{Lo: base, Hi: base + size, SFrame: table}
+	code := memreader.NewSpace([]memreader.Segment{{Addr: base, Size: size, Data: file[:size]}})
 
 	u := unwind.Unwinder{
 		Arch: img.Arch,
-		Mem:  t.Memory(),
+		Mem:  &memreader.Layers{Top: img.Mem, Under: code},
 		Find: func(addr uint64) unwind.Place {
 			m := img.Mapping(addr)
 			if m == nil {
 				return unwind.Place{}
 			}
-			return unwind.Place{Lo: m.Lo, Hi: m.Hi, Module: t.Locate(addr).Tables, Executable: m.Exec}
+			place := unwind.Place{Lo: m.Lo, Hi: m.Hi, Executable: m.Exec}
+			if addr-program.Lo < program.Hi-program.Lo {
+				place.Module = program
+			}
+			return place
 		},
-		Steppers: process.DefaultSteppers(),
+		Steppers: []unwind.Stepper{unwind.SFrameStepper{}},
 	}
 	frames, stop := u.Unwind(nil, &img.Threads[0].Regs)
 	for i := range frames {
 		f := &frames[i]
 		fmt.Printf("%#x %s %s: %s\n", f.PC, f.Method, f.Trust, f.Row.Format(img.Arch))
 	}
-	fmt.Println(stop.Reason)
+	fmt.Println(stop)
 	// Output:
 	// 0x4011a5 registers full: cfa=rsp+8 ra=*(c-8) fp=rbp
 	// 0x4012c2 sframe full: cfa=rsp+32 ra=*(c-8) fp=rbp
