@@ -122,18 +122,18 @@ func (o *Options) steppers() func() []unwind.Stepper {
 			case "go":
 				steppers = append(steppers, new(gostack.Stepper))
 			case "sframe":
-				steppers = append(steppers, unwind.SFrameStepper{})
+				steppers = append(steppers, unwind.NewSFrame())
 				// Where a module promises frame pointers they come before call
 				// frame information, whatever their own place in the list.
 				if slices.Contains(names, "fp") {
-					steppers = append(steppers, unwind.FramePointerStepper{Promised: true})
+					steppers = append(steppers, unwind.NewPromisedFramePointer())
 				}
 			case "cfi":
-				steppers = append(steppers, new(unwind.CFIStepper))
+				steppers = append(steppers, unwind.NewCFI())
 			case "code":
 				steppers = append(steppers, new(codewalk.Stepper))
 			case "fp":
-				steppers = append(steppers, unwind.FramePointerStepper{})
+				steppers = append(steppers, unwind.NewFramePointer())
 			}
 		}
 		return steppers

@@ -51,7 +51,7 @@ var walks = []struct {
 	{"cfi/s390x", "s390x-v3-deep", onlyCFI},
 }
 
-func onlyCFI() []unwind.Stepper { return []unwind.Stepper{new(unwind.CFIStepper)} }
+func onlyCFI() []unwind.Stepper { return []unwind.Stepper{unwind.NewCFI()} }
 
 func TestWalkDoesNotAllocate(t *testing.T) {
 	for _, w := range walks {

@@ -11,7 +11,7 @@ import (
 func TestFramePointer(t *testing.T) {
 	for _, a := range []*arch.Arch{arch.AMD64, arch.AArch64, arch.AArch64BE, arch.S390X} {
 		p := newProcess(a)
-		p.steps = []Stepper{FramePointerStepper{}}
+		p.steps = []Stepper{NewFramePointer()}
 		ra := p.call(codeAt + 0x100)
 		regs := p.regs(map[arch.Reg]uint64{a.PC: codeAt + 0x10, a.SP: stackAt, a.FP: stackAt + 0x20})
 		if a == arch.S390X {
@@ -55,7 +55,7 @@ func TestFramePointerChecks(t *testing.T) {
 		},
 	} {
 		p := newProcess(a)
-		p.steps = []Stepper{p.rows, FramePointerStepper{}}
+		p.steps = []Stepper{p.rows, NewFramePointer()}
 		p.poke(stackAt+0x20, 0, p.call(codeAt+0x100))
 		regs := p.regs(map[arch.Reg]uint64{a.PC: codeAt + 0x10, a.SP: stackAt, a.FP: stackAt + 0x20})
 		damage(p, regs)
@@ -86,7 +86,7 @@ func TestFramePointerGenerated(t *testing.T) {
 			{"misaligned", stackAt + 0x41, codeAt + 0x104, nil, 1},
 		} {
 			p := newProcess(a)
-			p.steps, p.module = []Stepper{FramePointerStepper{}}, test.module
+			p.steps, p.module = []Stepper{NewFramePointer()}, test.module
 			if test.ra == codeAt+0x104 {
 				test.ra = p.call(codeAt + 0x100)
 			}

@@ -51,7 +51,7 @@ func Example() {
 			}
 			return place
 		},
-		Steppers: []unwind.Stepper{unwind.SFrameStepper{}},
+		Steppers: []unwind.Stepper{unwind.NewSFrame()},
 	}
 	frames, stop := u.Unwind(nil, &img.Threads[0].Regs)
 	for i := range frames {

@@ -28,7 +28,7 @@ func FuzzUnwind(f *testing.F) {
 		})
 		u := p.unwinder()
 		u.Mem, u.MaxFrames = mem, 1000
-		u.Steppers = []Stepper{fuzzTable(stack), FramePointerStepper{}}
+		u.Steppers = []Stepper{fuzzTable(stack), NewFramePointer()}
 		var regs arch.Regs
 		for i := range min(arch.NumRegs, len(stack)/8) {
 			regs.Set(arch.Reg(i), binary.LittleEndian.Uint64(stack[8*i:]))

@@ -45,14 +45,14 @@ type Cursor struct {
 	Walk uint64
 }
 
-// SFrameStepper looks rows up in the module's .sframe.
-type SFrameStepper struct{}
+// NewSFrame returns the stepper that looks rows up in the module's .sframe.
+func NewSFrame() Stepper { return sframeStepper{} }
 
-// Method implements [Stepper].
-func (SFrameStepper) Method() Method { return SFrame }
+type sframeStepper struct{}
 
-// Row implements [Stepper].
-func (SFrameStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
+func (sframeStepper) Method() Method { return SFrame }
+
+func (sframeStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
 	if c.Module == nil || c.Module.SFrame == nil {
 		return false, nil
 	}
@@ -65,15 +65,15 @@ func (SFrameStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
 	return found, err
 }
 
-// CFIStepper evaluates the module's call frame information.
-type CFIStepper struct{ machine cfi.Machine }
+// NewCFI returns a stepper that evaluates the module's call frame information. Of
+// several sections the first that covers the place decides.
+func NewCFI() Stepper { return new(cfiStepper) }
 
-// Method implements [Stepper].
-func (*CFIStepper) Method() Method { return CFI }
+type cfiStepper struct{ machine cfi.Machine }
 
-// Row implements [Stepper]. Of several sections the first that covers the
-// place decides.
-func (s *CFIStepper) Row(c *Cursor, row *arch.Row) (found bool, err error) {
+func (*cfiStepper) Method() Method { return CFI }
+
+func (s *cfiStepper) Row(c *Cursor, row *arch.Row) (found bool, err error) {
 	if c.Module == nil {
 		return false, nil
 	}
@@ -90,19 +90,20 @@ func (s *CFIStepper) Row(c *Cursor, row *arch.Row) (found bool, err error) {
 	return false, err
 }
 
-// FramePointerStepper assumes that the code keeps a frame pointer; on s390x,
-// that it keeps a back chain.
-type FramePointerStepper struct {
-	// Promised limits it to modules whose .sframe has SFRAME_F_FRAME_POINTER.
-	Promised bool
-}
+// NewFramePointer returns the stepper that assumes that the code keeps a frame
+// pointer; on s390x, that it keeps a back chain.
+func NewFramePointer() Stepper { return framePointerStepper{} }
 
-// Method implements [Stepper].
-func (FramePointerStepper) Method() Method { return FramePointer }
+// NewPromisedFramePointer returns NewFramePointer's stepper for modules whose
+// .sframe has SFRAME_F_FRAME_POINTER, and for no others.
+func NewPromisedFramePointer() Stepper { return framePointerStepper{promised: true} }
 
-// Row implements [Stepper].
-func (s FramePointerStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
-	if s.Promised && !promisesFramePointers(c.Module) {
+type framePointerStepper struct{ promised bool }
+
+func (framePointerStepper) Method() Method { return FramePointer }
+
+func (s framePointerStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
+	if s.promised && !promisesFramePointers(c.Module) {
 		return false, nil
 	}
 	*row = c.Arch.FramePointer

@@ -140,8 +140,8 @@ func (p *jitProcess) set(t *testing.T) *Set {
 // walk walks the stack of the only thread.
 func walk(s *Set) ([]unwind.Frame, unwind.Stop) {
 	u := unwind.Unwinder{Arch: s.img.Arch, Mem: s.Memory(), Find: s.Place, Steppers: []unwind.Stepper{
-		unwind.SFrameStepper{}, unwind.FramePointerStepper{Promised: true}, new(unwind.CFIStepper),
-		new(codewalk.Stepper), unwind.FramePointerStepper{},
+		unwind.NewSFrame(), unwind.NewPromisedFramePointer(), unwind.NewCFI(),
+		new(codewalk.Stepper), unwind.NewFramePointer(),
 	}}
 	return u.Unwind(nil, &s.img.Threads[0].Regs)
 }

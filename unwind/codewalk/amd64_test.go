@@ -207,7 +207,7 @@ func TestCodeGenerated(t *testing.T) {
 	for _, chain := range []bool{true, false} {
 		p := newCodeProcess()
 		p.module = nil
-		p.steps = append(p.steps, unwind.FramePointerStepper{})
+		p.steps = append(p.steps, unwind.NewFramePointer())
 		p.code(pc, "\x59\xc3") // pop %rcx; ret
 		ra := p.call(codeAt + 0x100)
 		p.poke(stackAt, 3, noCall)

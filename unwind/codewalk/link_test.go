@@ -230,7 +230,7 @@ func TestCodeLinkAtBase(t *testing.T) {
 	} {
 		p := newLinkProcess(arch.AArch64)
 		a := p.arch
-		p.steps = append(p.steps, unwind.FramePointerStepper{})
+		p.steps = append(p.steps, unwind.NewFramePointer())
 		p.code(pc-4, insns(blrX1, bl(pc, pc+8), nop, stpFrame)) // the last is the next function
 		ra := p.code(caller, insns(blrX1))
 		p.code(ra, insns(tt.after...))
