@@ -8,7 +8,7 @@ import (
 )
 
 // FrameAddr returns the run-time address of .eh_frame, which .eh_frame_hdr
-// tells. A module without section headers is known by its PT_GNU_EH_FRAME
+// tells. A module without section headers is recognised by its PT_GNU_EH_FRAME
 // segment alone, which is .eh_frame_hdr. The error is a [*FormatError].
 func FrameAddr(a *arch.Arch, hdr []byte, hdrAddr uint64) (uint64, error) {
 	t := table{data: hdr, addr: hdrAddr, big: a.BigEndian}

@@ -99,7 +99,7 @@ func (m *Machine) enter(s *Section, pc uint64, p *program) (found bool, err erro
 
 // search looks pc up in the table, which is believed as far as FDEs bear it
 // out. If there is none for pc, those on both sides must begin where the table
-// says, or the error tells which does not.
+// says, or the error says which does not.
 func (m *Machine) search(s *Section, pc uint64, p *program) (found bool, err error) {
 	i := s.table.search(pc)
 	for _, i := range [...]int{i, i + 1} {

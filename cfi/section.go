@@ -28,7 +28,7 @@ type Section struct {
 // frame may run on beyond the section, if that is known only by its start
 // (see [FrameAddr]). hdr may be nil: the first lookup then reads all of frame
 // to make an index. The same happens where the table in hdr is unusable or
-// wrong, and [Section.Problem] tells why.
+// wrong, and [Section.Problem] says why.
 //
 // The error is a [*FormatError] for frame being too short to hold an entry.
 func ParseEHFrame(a *arch.Arch, frame []byte, frameAddr uint64, hdr []byte, hdrAddr uint64, bases Bases) (*Section, error) {

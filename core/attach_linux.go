@@ -13,8 +13,8 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// maxExecs is how often a process may start another program between being
-// prepared for and being stopped before Attach gives up.
+// maxExecs is how often a process may start another program, between the
+// preparation and the stop, before Attach gives up.
 const maxExecs = 8
 
 var (
@@ -22,19 +22,20 @@ var (
 	errNoMemory = errors.New("the process has no memory of its own: it is a kernel thread, or about to end")
 )
 
-// Attach makes an image of process pid as it is at one moment. Everything that
-// can be known before is prepared first; then all threads are stopped, their
-// registers and the used parts of their stacks and of the one that the process
-// began on are copied, and they are let go. The image holds no more of the process's memory than that, what opts.Memory
-// asks for, the first pages of mapped ELF files, the vDSO, and, read when needed
-// and then as it is by that time, code that is in no file.
+// Attach makes an image of process pid as it is at one moment. It first prepares
+// everything that it can while the process runs. Then it stops all threads,
+// copies their registers and the used parts of their stacks, and of the stack
+// that the process began on, and lets the threads go. Of other memory the image
+// holds only what opts.Memory asks for, the first pages of mapped ELF files and
+// the vDSO. Code that is in no file is read when it is needed, as it is then.
 //
-// The process goes on whatever happens to the caller, even if that is killed
-// while it holds the process. It is not held for longer than opts.MaxStop.
+// The process continues whatever happens to the caller, even if the caller is
+// killed while it holds the process. Attach does not hold it for longer than
+// opts.MaxStop.
 //
-// Threads that cannot be stopped are in the image without registers and with
-// the reason. The error matches [ErrNoProcess] or [ErrDenied] for those two
-// causes. Attach needs Linux.
+// Threads that cannot be stopped are in the image without registers, with the
+// reason. The error matches [ErrNoProcess] if there is no such process, and
+// [ErrDenied] if access is denied. Attach needs Linux.
 func Attach(ctx context.Context, pid int, opts AttachOptions) (*Image, error) {
 	if opts.StackBudget == 0 {
 		opts.StackBudget = DefaultStackBudget
@@ -115,7 +116,7 @@ func (v *visit) close() {
 	v.dir.close()
 }
 
-// prepare finds out all that can be known while the process runs.
+// prepare finds out everything that it can while the process runs.
 func prepare(pid int) (*visit, error) {
 	v := &visit{clock: time.Now(), files: newHeldFiles()}
 	var err error

@@ -55,8 +55,8 @@ func parseAuxv(desc []byte, order binary.ByteOrder) Auxv {
 	return a
 }
 
-// executable returns the path of the program: that of the mapping with its
-// entry point, which unlike AT_EXECFN is absolute and no symbolic link.
+// executable returns the path of the program, taken from the mapping with its
+// entry point. Unlike AT_EXECFN it is absolute and not a symbolic link.
 func (i *Image) executable() string {
 	if entry, ok := i.Auxv.Get(ATEntry); ok {
 		if m := i.Mapping(entry); m != nil && m.Path != "" {

@@ -45,7 +45,7 @@ func findCompression(head []byte) *compression {
 	return nil
 }
 
-// openZstd decodes without goroutines: those would go on reading r after an
+// openZstd decodes without goroutines: those would continue reading r after an
 // error, and make it no faster.
 func openZstd(r io.Reader) (io.ReadCloser, error) {
 	d, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1))

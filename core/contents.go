@@ -17,10 +17,10 @@ import (
 const DefaultMaxDecompressed = 256 << 30
 
 const (
-	// A stream that makes more than maxRatio bytes other than zeros of each
-	// compressed byte, and at least minBomb bytes, is taken for a
-	// decompression bomb. Memory compresses to about a fifth; zeros cost
-	// nothing in the end and so do not count.
+	// A stream is taken for a decompression bomb if it expands each compressed
+	// byte to more than maxRatio bytes other than zero, and to at least minBomb
+	// bytes in all. Memory compresses to about a fifth; zeros cost nothing in
+	// the end, so they do not count.
 	maxRatio = 1000
 	minBomb  = 1 << 30
 
@@ -105,8 +105,8 @@ func loadStream(ctx context.Context, stream io.Reader, total int64, opts Options
 	return contents{data, release, problem}, err
 }
 
-// interruptible reads until ctx ends, even if a Read does not. That goes on, into
-// the memory that it was given, until the writer writes or closes.
+// interruptible reads until ctx ends, even if a Read does not return. That Read
+// continues, into the memory that it was given, until the writer writes or closes.
 type interruptible struct {
 	ctx context.Context
 	r   io.Reader

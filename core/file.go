@@ -108,21 +108,21 @@ func openBytes(data []byte) (*Image, error) {
 	return img, nil
 }
 
-// machines are names of architectures that sfcore does not know [gABI: e_machine].
+// machines names architectures that sfcore does not support [gABI: e_machine].
 var machines = map[uint16]string{
 	2: "sparc", 3: "i386", 8: "mips", 15: "parisc", 20: "ppc", 21: "ppc64", 40: "arm", 43: "sparc64", 50: "ia64",
 	243: "riscv64", 258: "loongarch64", 0x9026: "alpha",
 	arch.EMX86_64: "big-endian x86-64", arch.EMS390: "little-endian s390x",
 }
 
-// notCoreError is the error for what is no ELF file.
+// notCoreError is the error for a file that is not an ELF file.
 type notCoreError struct{ *elfx.FormatError }
 
 func (e notCoreError) Error() string { return e.Msg + "; a core file is needed" }
 func (e notCoreError) Unwrap() error { return e.FormatError }
 
-// parseHeader reads the headers of a core file. Its error for any other file
-// says what that is. The first 64 bytes of data suffice to tell.
+// parseHeader reads the headers of a core file. For any other file the error says
+// what kind of file it is. The first 64 bytes of data are enough.
 func parseHeader(data []byte) (*elfx.File, *arch.Arch, error) {
 	f, err := elfx.Parse(data)
 	if fe, ok := errors.AsType[*elfx.FormatError](err); ok && fe.Field == "e_ident" {

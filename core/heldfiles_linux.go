@@ -37,8 +37,8 @@ func fileKey(m *procMapping) string {
 	return m.dev + " " + strconv.FormatUint(m.inode, 10) + " " + m.Path
 }
 
-// name returns the name by which this process can open the file behind a
-// mapping, "" if it is not held.
+// name returns a path through which sfcore can open the file behind a mapping,
+// "" if the file is not held.
 func (h *heldFiles) name(m *procMapping) string {
 	if f := h.files[fileKey(m)]; f != nil {
 		return fmt.Sprintf("/proc/self/fd/%d", f.Fd())
@@ -46,8 +46,8 @@ func (h *heldFiles) name(m *procMapping) string {
 	return ""
 }
 
-// hold opens the ELF files that have an executable mapping and are not held
-// yet. Of other files only the process's memory tells what is code.
+// hold opens the ELF files that have an executable mapping and are not held yet.
+// For other files only the process's memory says what is code.
 func (h *heldFiles) hold(d *procDir, maps []procMapping) {
 	for i := range maps {
 		m := &maps[i]
@@ -61,10 +61,10 @@ func (h *heldFiles) hold(d *procDir, maps []procMapping) {
 	}
 }
 
-// openMapped opens the file behind a mapping: exactly that by map_files, which
-// needs privileges; or the one of its name as the process sees it; or the one
-// that is running, if it is that. nil if none can be opened, and if it is no
-// ELF file.
+// openMapped opens the file behind a mapping. It tries map_files, which is exact
+// but needs privileges; then the path as the process sees it; then, for the
+// program, /proc/PID/exe. It returns nil if none can be opened, or if the file is
+// not an ELF file.
 func (d *procDir) openMapped(m *procMapping) *os.File {
 	names := []string{fmt.Sprintf("map_files/%x-%x", m.Lo, m.Hi)}
 	if !m.Deleted {
@@ -93,8 +93,8 @@ func isELF(f *os.File) bool {
 
 var errNotRegular = errors.New("not a regular file")
 
-// openRegular opens a regular file and nothing else, without an effect on
-// other kinds.
+// openRegular opens a file only if it is regular. Opening has no effect on files
+// of other kinds.
 func (d *procDir) openRegular(name string) (*os.File, error) {
 	path, err := d.open(name, unix.O_PATH)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 type Image struct {
 	// Path is the name of the core file; "" for a live process.
 	Path string
-	// Holder says who holds a process that is neither in a file nor was copied,
-	// "dlv at 127.0.0.1:4040"; "" for others.
+	// Holder names the debugger that holds the process, as "dlv at
+	// 127.0.0.1:4040"; "" for core files and for processes that were copied.
 	Holder string
 	Arch   *arch.Arch
 	// PID is the process id, 0 if unknown.
@@ -38,22 +38,22 @@ type Image struct {
 	// Mappings ascend and do not overlap.
 	Mappings []Mapping
 	Auxv     Auxv
-	// Mem is the memory that the image itself holds: of a core file, what was
-	// dumped. Its errors tell what was mapped and not dumped.
+	// Mem is the memory that the image itself holds; for a core file, what was
+	// dumped. Its errors tell memory that was mapped but not dumped from memory
+	// that was not mapped.
 	Mem memreader.Reader
-	// Process reads a live process as it is by now; nil if the image is from
-	// elsewhere.
+	// Process reads the present memory of a live process; nil for other images.
 	Process memreader.Reader
-	// Size is the size of the core file in bytes, when decompressed; 0 of images
-	// from elsewhere.
+	// Size is the size of the core file in bytes, when decompressed; 0 for other
+	// images.
 	Size uint64
-	// Truncated says what a file that is cut off has lost; nil if it is whole.
+	// Truncated says what a truncated core file has lost; nil if it is whole.
 	Truncated *Truncation
-	// Problems are defects that the rest of the image is usable without.
+	// Problems are defects that leave the rest of the image usable.
 	Problems []error
-	// Live tells how [Attach] took the image; nil if that is from elsewhere.
+	// Live says how [Attach] took the image; nil for other images.
 	Live *Snapshot
-	// OnClose releases what Mem needs; nil if that is nothing.
+	// OnClose releases what Mem needs; it may be nil.
 	OnClose func()
 }
 
@@ -78,26 +78,26 @@ func (i *Image) Mapping(addr uint64) *Mapping {
 
 // Thread is a thread of the process.
 type Thread struct {
-	// ID is the thread id: that of the process for the main thread.
+	// ID is the thread id. The id of the main thread is that of the process.
 	ID int
-	// NSID is the id in the process's own pid namespace; 0 if that is ours, or
-	// the image is of a core file.
+	// NSID is the id in the process's own pid namespace; 0 if that is ours too,
+	// and for core files.
 	NSID int
-	// Name is the thread's name, "" if unknown. Core files have that of the
-	// main thread only.
+	// Name is the thread's name, "" if unknown. Core files have only the name
+	// of the main thread.
 	Name string
 	// State is what a live process's thread was doing; "" in a core file.
 	State State
 	// Err is why the registers of a live process's thread are not known; nil
 	// if they are.
 	Err error
-	// Regs are the registers. Those that the file does not hold are unknown.
+	// Regs are the registers. Registers that the file does not hold are unknown.
 	Regs arch.Regs
 	// PACMask are the bits of code addresses in which AArch64 keeps a pointer
 	// authentication code; 0 elsewhere.
 	PACMask uint64
-	// Signal is the number of the signal that the thread was stopped with, 0 if
-	// none. The kernel gives all threads that of the crash.
+	// Signal is the number of the signal that stopped the thread, 0 if none. The
+	// kernel gives all threads the signal of the crash.
 	Signal int
 	// Crashed is set for the thread that got the signal that ended the
 	// process. At most one thread has it.
@@ -105,7 +105,7 @@ type Thread struct {
 
 	// PrStatus, FPRegSet, XState and SigInfo are the descriptors of the
 	// thread's notes NT_PRSTATUS, NT_FPREGSET, NT_X86_XSTATE and NT_SIGINFO,
-	// in target byte order; nil where there is none. They must not be modified.
+	// in target byte order; nil if there is no such note. They must not be modified.
 	PrStatus, FPRegSet, XState, SigInfo []byte
 }
 
@@ -115,28 +115,27 @@ type Mapping struct {
 	Lo, Hi uint64
 	// Off is the offset of Lo in the file Path, in bytes.
 	Off uint64
-	// Path is the mapped file as the process saw it, or as in /proc/pid/maps
-	// "[vdso]", "[vsyscall]" or "[stack]"; "" if there is none, or the core
-	// file does not tell.
+	// Path is the mapped file as the process saw it or, as in /proc/pid/maps,
+	// "[vdso]", "[vsyscall]" or "[stack]". It is "" if there is no file, or if
+	// the core file does not name it.
 	Path string
-	// File is a name by which this process can open the file while the image is
-	// open, whatever becomes of the process; "" for a core file, or if the file
-	// could not be opened.
+	// File is a path through which sfcore can open the file as long as the image
+	// is open, even if the process ends; "" for a core file, or if the file could
+	// not be opened.
 	File string
 	// Deleted is set when the file was removed or replaced while it was mapped.
 	Deleted bool
-	// Exec is set when code may be run there. It is also set where the image
-	// does not tell.
+	// Exec is set if the mapping is executable, or if the image does not say.
 	Exec bool
 }
 
 // Contains reports whether addr is in the mapping.
 func (m *Mapping) Contains(addr uint64) bool { return m.Lo <= addr && addr < m.Hi }
 
-// Truncation is what is missing at the end of a core file that was cut off, or
-// that is still being written.
+// Truncation describes what is missing at the end of a core file that was cut
+// off, or that is still being written.
 type Truncation struct {
-	// Size is the size of the file, Missing how many bytes should follow.
+	// Size is the size of the file. Missing is how many bytes should follow.
 	Size, Missing uint64
 	// Mappings are the indexes in Image.Mappings of those that have lost
 	// memory, ascending.

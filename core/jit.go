@@ -7,26 +7,26 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// JITSymbol is the variable in which programs keep the list that [JITList] reads.
+// JITSymbol is the variable that holds the list that [JITList] reads.
 const JITSymbol = "__jit_debug_descriptor"
 
 const (
-	// jitVersion is the only version there is of the list.
+	// jitVersion is the only version of the list.
 	jitVersion = 1
 
 	// maxJITEntries bounds the list. Just-in-time compilers register an entry for
-	// a function or for some, of which a process makes tens of thousands.
+	// one or several functions, and a process has tens of thousands of these.
 	maxJITEntries = 1 << 18
 )
 
-// JITEntry is where the process keeps an ELF image that describes code which a
-// just-in-time compiler made: its address and its size in bytes, neither of
-// which has been checked.
+// JITEntry locates an ELF image in the memory of the process that describes the
+// code of a just-in-time compiler. Neither the address nor the size, which is in
+// bytes, has been checked.
 type JITEntry struct{ Addr, Size uint64 }
 
-// JITList reads the list of gdb's JIT compilation interface, whose
-// [JITSymbol] is at an address: the newest entry first. An error says why the
-// list was not read to its end; it comes with the entries before.
+// JITList reads the list of gdb's JIT compilation interface, the newest entry
+// first. descriptor is the address of [JITSymbol]. An error says why the list was
+// not read to its end; the entries before that are returned with it.
 //
 //	struct jit_descriptor { uint32_t version, action_flag; struct jit_code_entry *relevant_entry, *first_entry; }
 //	struct jit_code_entry { struct jit_code_entry *next_entry, *prev_entry; char *symfile_addr; uint64_t symfile_size; }

@@ -19,17 +19,17 @@ const (
 	dynDebug = 21 // DT_DEBUG
 )
 
-// Linked is an entry of the dynamic linker's list: of the program, whose name
-// is mostly empty, a library, or the vDSO, whose name is no path.
+// Linked is an entry of the dynamic linker's list: the program, whose name is
+// usually empty, a library, or the vDSO, whose name is not a path.
 type Linked struct {
 	Name string
-	// Bias is the run-time address minus the link-time one, Dynamic the run-time
-	// address of the dynamic section.
+	// Bias is the run-time address minus the link-time address. Dynamic is the
+	// run-time address of the dynamic section.
 	Bias, Dynamic uint64
 }
 
-// RDebug returns the address of the dynamic linker's struct r_debug: what
-// DT_DEBUG of the program holds in memory. bias is the program's.
+// RDebug returns the address of the dynamic linker's struct r_debug, which the
+// program's DT_DEBUG holds in memory. bias is the program's load bias.
 func RDebug(words *memreader.Words, f *elfx.File, bias uint64) (uint64, bool) {
 	p := f.Prog(elfx.ProgDynamic)
 	if p == nil {

@@ -11,49 +11,49 @@ import (
 // AttachOptions are the choices of [Attach]. The zero AttachOptions are the
 // defaults.
 type AttachOptions struct {
-	// StackBudget bounds what is copied of each stack from SP on, in bytes; 0
-	// stands for [DefaultStackBudget]. Of larger stacks a 64th of that is copied
-	// at the far end besides, where the first frames are.
+	// StackBudget bounds how many bytes are copied of each stack, from SP on; 0
+	// stands for [DefaultStackBudget]. Of a larger stack the last 64th of that
+	// amount is copied too, because the first frames are there.
 	StackBudget uint64
-	// Memory is how much is copied besides stacks, in bytes, of the memory that
-	// the process can write to and shares with no other; 0 for none of it. It
-	// takes a quarter of a millisecond of stop time for a megabyte.
+	// Memory bounds how many bytes of private writable memory are copied, in
+	// addition to stacks; 0 copies none. A megabyte takes a quarter of a
+	// millisecond of stop time.
 	Memory uint64
-	// Follow, if not nil, is called while the process stands still, and says what
-	// memory to copy besides, by Addr and Size: of stacks that threads have left
-	// for others. No more than StackBudget is copied of each. It is given the
-	// registers of the threads, and reads the process, in a goroutine of its own
-	// that is not waited for longer than MaxStop.
+	// Follow, if not nil, is called while the process stands still. It returns
+	// more memory to copy, by Addr and Size: stacks that threads have left for
+	// others. At most StackBudget is copied of each. Follow gets the registers of
+	// the threads and reads the process. It runs in a goroutine of its own, for
+	// which Attach waits no longer than MaxStop.
 	Follow func(a *arch.Arch, threads []arch.Regs, mem memreader.Reader) []memreader.Segment
-	// MaxStop bounds the time for which the process is held, whatever could be
-	// copied by then; 0 stands for [DefaultMaxStop].
+	// MaxStop bounds the time for which the process is held, even if not
+	// everything has been copied; 0 stands for [DefaultMaxStop].
 	MaxStop time.Duration
 }
 
 const (
-	// DefaultStackBudget is how much is copied of each stack, in bytes, unless
-	// told otherwise: a thousand times what most stacks use, at about a fifth
-	// of a millisecond of stop time for a stack that takes all of it.
+	// DefaultStackBudget is the default of StackBudget, in bytes. It is a
+	// thousand times what most stacks use. A stack that uses all of it takes
+	// about a fifth of a millisecond of stop time.
 	DefaultStackBudget = 1 << 20
 
-	// DefaultMaxStop is when a process is let go, whatever could be copied.
+	// DefaultMaxStop is the default of MaxStop.
 	DefaultMaxStop = time.Second
 
-	// maxCopied bounds what is copied of all stacks, in bytes. Where there are
-	// more, the budget of each is smaller.
+	// maxCopied bounds how many bytes of all stacks are copied. If the stacks
+	// have more, the budget of each is smaller.
 	maxCopied = 1 << 30
 )
 
 // Errors of [Attach], to be matched with errors.Is.
 var (
-	// ErrNoProcess: there is no such process, or no longer.
+	// ErrNoProcess: the process does not exist, or has ended.
 	ErrNoProcess = errors.New("no such process")
-	// ErrDenied: the system does not allow to look at the process. The message
-	// says why, and what to do.
+	// ErrDenied: the system denies access to the process. The message says why,
+	// and what to do.
 	ErrDenied = errors.New("permission denied")
 )
 
-// Snapshot tells how the image of a live process was taken.
+// Snapshot says how the image of a live process was taken.
 type Snapshot struct {
 	// Time is when the process began to stop.
 	Time time.Time
@@ -63,7 +63,7 @@ type Snapshot struct {
 	// Phases are the parts of the visit in their order. Those with Held set
 	// add up to StoppedFor.
 	Phases []Phase
-	// Copied is the number of bytes copied of stacks.
+	// Copied is how many bytes of stacks were copied.
 	Copied uint64
 	// Memory is the number of bytes copied besides.
 	Memory uint64
@@ -107,6 +107,6 @@ const (
 	Uninterruptible State = "uninterruptible" // in the kernel, mostly for a device; D
 	Stopped         State = "stopped"         // by a signal such as SIGSTOP; T
 	Traced          State = "traced"          // held by a tracer; t
-	Zombie          State = "zombie"          // ended while other threads go on; Z
+	Zombie          State = "zombie"          // ended while other threads continue; Z
 	Ended           State = "ended"           // gone, or about to be; X
 )

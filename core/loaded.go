@@ -23,11 +23,12 @@ const (
 	// hundreds of libraries.
 	maxLoaded = 1 << 13
 
-	// headerBytes is what is read of an image to see its program headers, which
-	// every linker puts behind the ELF header: room for 72.
+	// headerBytes is how much of an image is read for its program headers, which
+	// every linker puts behind the ELF header. It has room for 72 of them.
 	headerBytes = 4096
 
-	// maxLinker bounds the dynamic linker, in bytes; they have some 200 KiB.
+	// maxLinker bounds the size of a dynamic linker, in bytes; they have about
+	// 200 KiB.
 	maxLinker = 1 << 20
 
 	// maxVDSO bounds the vDSO, which has a few pages.
@@ -61,11 +62,11 @@ const (
 // on s390x.
 var programBases = []uint64{0x400000, 0x10000, 0x1000000}
 
-// FindLoaded fills in Mappings and Auxv of an image of which no mappings are
-// known, from the memory of the process alone, as a debugger on another machine
-// gives it: of the images that are listed, those on the dynamic linker's list,
-// and those in which threads are. The path of the program is not in memory; it
-// is Executable. Code that belongs to no ELF image is not found.
+// FindLoaded fills in Mappings and Auxv of an image whose mappings are unknown. It
+// uses only the memory of the process, for example as a debugger on another
+// machine provides it. It finds the images in list, those on the dynamic linker's
+// list, and those that threads run in. The path of the program is not in memory;
+// it is taken from Executable. Code that belongs to no ELF image is not found.
 func (i *Image) FindLoaded(list []Loaded) {
 	l := loading{img: i, words: memreader.Words{R: i.Mem, BigEndian: i.Arch.BigEndian}}
 	for _, im := range list {
@@ -89,10 +90,10 @@ func (i *Image) FindLoaded(list []Loaded) {
 	i.Mappings = disjoint(l.maps)
 }
 
-// filesInMemory returns the mappings of files in a core that tells no more than
-// registers and memory, as valgrind's does. An image is where a mapping begins
-// with an ELF header. The program is the one that has the dynamic linker's list,
-// which has the names of the others, or is linked to fixed addresses.
+// filesInMemory returns the mappings of files in a core that has only registers
+// and memory, like valgrind's. A mapping that begins with an ELF header is an
+// image. The program is the image that leads to the dynamic linker's list, which
+// names the others, or the one that is linked to fixed addresses.
 func (i *Image) filesInMemory() []Mapping {
 	l := loading{img: i, words: memreader.Words{R: i.Mem, BigEndian: i.Arch.BigEndian}}
 	for n := range i.Mappings {
@@ -160,8 +161,8 @@ func (l *loading) headerAt(addr uint64) *elfx.File {
 	return f
 }
 
-// add adds an image by its load bias. It is at its link-time address 0, as all
-// are that are position-independent.
+// add adds an image by its load bias. Its link-time address is 0, as for every
+// position-independent image.
 func (l *loading) add(path string, bias uint64) {
 	if f := l.headerAt(bias); f != nil && f.Bias == bias {
 		l.commit(path, f)
@@ -198,8 +199,8 @@ func (l *loading) around(addr uint64) {
 	}
 }
 
-// commit adds the mappings of an image. One without a path is the program, or a
-// small one is the vDSO.
+// commit adds the mappings of an image. An image without a path is the vDSO if it
+// is small, and otherwise the program.
 func (l *loading) commit(path string, f *elfx.File) {
 	lo, hi := f.Span()
 	if len(l.bases) >= maxLoaded || slices.Contains(l.bases, lo+f.Bias) {
@@ -230,7 +231,7 @@ func (l *loading) commit(path string, f *elfx.File) {
 }
 
 // pageEnd returns the end of the page that holds the last of size bytes from
-// start on, which is that of a page; start if there is none.
+// start on. start is page-aligned; pageEnd returns it if size is 0.
 func pageEnd(start, size uint64) uint64 {
 	if size > -start-minPage {
 		return start
@@ -276,7 +277,7 @@ func (l *loading) askLinker(list []Loaded) {
 	}
 }
 
-// link adds what is on the dynamic linker's list.
+// link adds the images on the dynamic linker's list.
 func (l *loading) link() {
 	if l.rdebug == 0 || l.linked {
 		return

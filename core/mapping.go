@@ -9,8 +9,8 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// loads returns what the program headers tell of mappings: where they are and
-// whether they hold code.
+// loads returns the mappings that the program headers describe: where they are,
+// and whether they hold code.
 func loads(progs []elfx.Prog) []Mapping {
 	ms := make([]Mapping, 0, len(progs))
 	for i := range progs {
@@ -40,7 +40,7 @@ func disjoint(ms []Mapping) []Mapping {
 	return out
 }
 
-// startAt cuts off what is below addr, which is not below m.Lo.
+// startAt cuts off the part below addr, which is not below m.Lo.
 func (m *Mapping) startAt(addr uint64) {
 	if m.Path != "" {
 		m.Off += addr - m.Lo
@@ -48,9 +48,9 @@ func (m *Mapping) startAt(addr uint64) {
 	m.Lo = addr
 }
 
-// join lays the mappings of files, which know names, over those of program
-// headers, which know permissions. Both are disjoint. A part that only files
-// has may hold code, for all that is known.
+// join merges the mappings of files, which have names, with those of program
+// headers, which have permissions. Both lists are disjoint. A part that is only
+// in files is assumed to hold code.
 func join(loads, files []Mapping) []Mapping {
 	if len(files) == 0 { // as in cores with so many mappings that NT_FILE has no room for them
 		return loads
@@ -80,7 +80,7 @@ func join(loads, files []Mapping) []Mapping {
 	return out
 }
 
-// after cuts off what ms has below addr.
+// after cuts off the part of ms below addr.
 func after(ms []Mapping, addr uint64) []Mapping {
 	if len(ms) > 0 && ms[0].Lo < addr {
 		if ms[0].Hi <= addr {
@@ -95,7 +95,7 @@ func after(ms []Mapping, addr uint64) []Mapping {
 // arch/x86/include/uapi/asm/vsyscall.h].
 const vsyscall = 0xffff_ffff_ff60_0000
 
-// nameSpecial names the mappings that no file is behind as /proc/pid/maps does.
+// nameSpecial names mappings without a file, as /proc/pid/maps does.
 func (i *Image) nameSpecial() {
 	name := func(addr uint64, name string) {
 		if m := i.Mapping(addr); m != nil && m.Path == "" {
@@ -113,7 +113,8 @@ func (i *Image) nameSpecial() {
 	}
 }
 
-// truncation tells what a file of size bytes lacks that should have size+missing.
+// truncation says what is missing from a file that has size bytes instead of
+// size+missing.
 func (i *Image) truncation(size, missing uint64, segs []memreader.Segment) *Truncation {
 	if missing == 0 {
 		return nil

@@ -9,12 +9,12 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// maxPiece bounds what is copied between two looks at the clock, in bytes: some
+// maxPiece bounds how many bytes are copied between two looks at the clock: a few
 // milliseconds of copying.
 const maxPiece = 16 << 20
 
-// copyMemory copies up to budget bytes of the memory that the process can write
-// to and shares with no other, besides what was copied of stacks.
+// copyMemory copies up to budget bytes of private writable memory, in addition to
+// the stacks.
 func (v *visit) copyMemory(budget uint64, deadline time.Time) {
 	known := v.ascending()
 	before := v.snap.Copied
@@ -22,7 +22,7 @@ func (v *visit) copyMemory(budget uint64, deadline time.Time) {
 	v.snap.Copied, v.snap.Memory = before, v.snap.Copied-before
 }
 
-// ascending returns what was copied, by address.
+// ascending returns the copied spans by ascending address.
 func (v *visit) ascending() []copied {
 	known := slices.Clone(v.stacks)
 	slices.SortFunc(known, func(a, b copied) int { return cmp.Compare(a.lo, b.lo) })
@@ -54,8 +54,8 @@ func pieces(spans []span, budget uint64) []span {
 	return out
 }
 
-// copyFollowed copies what follow says. That is asked by a goroutine of its own,
-// as copying is: see copyUntil.
+// copyFollowed copies the spans that follow returns. It calls follow in a
+// goroutine of its own, as copyUntil does for copying.
 func (v *visit) copyFollowed(follow func(*arch.Arch, []arch.Regs, memreader.Reader) []memreader.Segment, budget uint64, deadline time.Time) {
 	said := make(chan []memreader.Segment, 1)
 	go func() { said <- follow(v.arch, v.known, v.mem) }()
@@ -80,7 +80,7 @@ func (v *visit) copyFollowed(follow func(*arch.Arch, []arch.Regs, memreader.Read
 	v.copySpans(without(apart(spans), known), deadline)
 }
 
-// apart returns spans in ascending order, without what they have in common.
+// apart returns spans in ascending order, without overlaps.
 func apart(spans []span) []span {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
 	end := uint64(0)

@@ -19,7 +19,7 @@ const (
 	ntARMPACMask = 0x406
 )
 
-// foreignOwners are note owners that tell that a core is none of a Linux
+// foreignOwners are note owners that show that a core is not of a Linux
 // process.
 var foreignOwners = map[string]string{
 	"FreeBSD":     "a FreeBSD core file",
@@ -32,7 +32,7 @@ const (
 	// maxThreads bounds the threads: the kernel allows no more thread ids
 	// [linux include/linux/threads.h: PID_MAX_LIMIT].
 	maxThreads = 4 << 20
-	// maxProblems bounds the list that a damaged core can make.
+	// maxProblems bounds the list of problems of a damaged core.
 	maxProblems = 100
 )
 
@@ -48,10 +48,10 @@ type notes struct {
 }
 
 // read decodes the notes of the core. The kernel writes the crashing thread's
-// NT_PRSTATUS, the notes of the process, the other notes of that thread, and
-// then the notes of each other thread; gcore those of each thread and then
-// those of the process. So a thread's notes are those that follow its
-// NT_PRSTATUS [linux fs/binfmt_elf.c: write_note_info].
+// NT_PRSTATUS, the notes of the process, the other notes of that thread, and then
+// the notes of each other thread. gcore writes the notes of each thread, and then
+// those of the process. So the notes that follow an NT_PRSTATUS belong to its
+// thread [linux fs/binfmt_elf.c: write_note_info].
 func (n *notes) read(f *elfx.File) error {
 	n.ids = map[int]bool{}
 	for note, err := range f.Notes() {

@@ -16,8 +16,8 @@ import (
 // some millions of mappings have about 100 bytes for each.
 const maxProcFile = 512 << 20
 
-// procDir is /proc/PID. It stays that of the process it was opened for: once
-// that ends, everything in it is gone, whoever gets its id.
+// procDir is /proc/PID. It refers to the process it was opened for, even if
+// another process gets the id: once the process ends, its files are gone.
 type procDir struct {
 	pid int
 	fd  int

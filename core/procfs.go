@@ -26,8 +26,8 @@ var errMapsLine = errors.New("not a line of /proc/PID/maps")
 //
 //	7f0000000000-7f0000001000 r-xp 00001000 08:01 1234   /usr/lib/libc.so.6
 //
-// The file is read in pieces, between which a process that runs may change its
-// mappings: a line that is below the end of the one before is left out.
+// The file is read in pieces, and a running process may change its mappings in
+// between: a line that starts below the end of the line before is left out.
 func parseMaps(text []byte) ([]procMapping, error) {
 	maps := make([]procMapping, 0, bytes.Count(text, []byte("\n")))
 	for number := 1; len(text) > 0; number++ {
@@ -73,7 +73,8 @@ func parseMapsLine(line string) (procMapping, error) {
 // [linux fs/proc/task_mmu.c: show_map_vma].
 func unescapeNewline(path string) string { return strings.ReplaceAll(path, `\012`, "\n") }
 
-// procStat is what is used of /proc/PID/stat and /proc/PID/task/TID/stat.
+// procStat has the fields of /proc/PID/stat and /proc/PID/task/TID/stat that are
+// used.
 type procStat struct {
 	name  string
 	state State
@@ -149,7 +150,7 @@ func (s procStatus) number(name string, column int) int {
 }
 
 // innermost returns the id in the process's own pid namespace; 0 if the kernel
-// does not tell.
+// does not say.
 func (s procStatus) innermost() int {
 	return s.number("NSpid", max(0, len(strings.Fields(s["NSpid"]))-1))
 }

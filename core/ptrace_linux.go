@@ -18,12 +18,12 @@ func ptraceCall(request, tid int, addr, data uintptr) error {
 	return nil
 }
 
-// seizeThread makes this system thread the tracer of a thread, which goes on
+// seizeThread makes this system thread the tracer of a thread, which continues
 // running. Threads that it creates from now on are seized too, and stop. It
 // may wait for an exec of the process to end.
 //
 // PTRACE_O_EXITKILL is not set: when the tracer ends, by whatever cause, the
-// kernel lets its tracees go on.
+// kernel lets its tracees continue.
 func seizeThread(tid int) error {
 	if _, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(tid), 0, unix.PTRACE_O_TRACECLONE, 0, 0); e != 0 {
 		return e
@@ -31,7 +31,7 @@ func seizeThread(tid int) error {
 	return nil
 }
 
-// detachThread lets a stopped thread go on, with a signal if it is not 0.
+// detachThread lets a stopped thread continue, with a signal if it is not 0.
 func detachThread(tid, signal int) error {
 	return ptraceCall(unix.PTRACE_DETACH, tid, 0, uintptr(signal))
 }
@@ -72,7 +72,7 @@ func (c change) undelivered() int {
 
 var errNoChange = errors.New("no change")
 
-// peek tells what has become of a tracee, without waiting: errNoChange if it
+// peek says what has become of a tracee, without waiting: errNoChange if it
 // runs, ECHILD if it is none of ours. It takes nothing away: a kernel that
 // had a stop's signal reported, by a wait without WNOWAIT, would forget the
 // signal if the tracer died before it could pass it on [linux kernel/exit.c:

@@ -29,7 +29,7 @@ func segments(f *elfx.File) []memreader.Segment {
 }
 
 // extent returns the size that a core file has, in bytes: to the end of its last
-// segment, or of its section headers. Those are at the end and tell how many
+// segment, or of its section headers. Those are at the end and say how many
 // segments there are, where these are many [gABI 5.1: PN_XNUM].
 func extent(f *elfx.File) uint64 {
 	end := uint64(0)

@@ -62,7 +62,7 @@ func (v *visit) hold(opts AttachOptions) error {
 
 // copyAll copies registers and stacks while the process stands still.
 func (v *visit) copyAll(tracees []tracee, budget uint64, deadline time.Time) error {
-	// One byte tells whether the address space is still the one prepared for.
+	// One byte says whether the address space is still the one prepared for.
 	if n, err := v.mem.ReadMem(make([]byte, 1), v.maps[0].Lo); n == 0 {
 		if fault := (*memreader.FaultError)(nil); errors.As(err, &fault) && fault.Why == memreader.Gone {
 			return errExecuted

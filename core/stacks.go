@@ -103,7 +103,7 @@ func without(spans []span, others []copied) []span {
 			}
 			s.lo = max(s.lo, min(o.hi, s.hi))
 			if o.hi > s.hi {
-				break // it goes on in the next span
+				break // it continues in the next span
 			}
 			others = others[1:]
 		}

@@ -59,7 +59,7 @@ const (
 	nap = 50 * time.Microsecond
 
 	// reapEvery is how often threads that ended are looked for while seizing
-	// goes on. It is needed only to end a deadlock: an exec of the process
+	// continues. It is needed only to end a deadlock: an exec of the process
 	// waits for them, and seizing waits for the exec.
 	reapEvery = 20 * time.Millisecond
 )
@@ -270,7 +270,7 @@ func (t *tracer) dropStrangers() {
 
 // release lets all threads go, with the signals that were about to be
 // delivered. A thread in a group-stop stays in it. What has not stopped cannot
-// be told to go on; the kernel lets it go when the tracer's thread ends.
+// be told to continue; the kernel lets it go when the tracer's thread ends.
 func (t *tracer) release() {
 	for i := range t.tracees {
 		if c := &t.tracees[i]; c.step == stopped {

@@ -51,7 +51,7 @@ func readAvailable(mem memreader.Reader, addr uint64, count int) []byte {
 const pageSize = 4096
 
 // unreadable returns how many of count bytes from addr on cannot be read, to
-// the first that can, as clients go on behind them.
+// the first that can, as clients continue behind them.
 func (s *snapshot) unreadable(ctx context.Context, addr uint64, count int) int {
 	var b [1]byte
 	for n := 1; n < count && ctx.Err() == nil; {

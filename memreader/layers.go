@@ -32,7 +32,7 @@ func (l *Layers) ReadMem(p []byte, addr uint64) (int, error) {
 	}
 }
 
-// gap returns what Top cannot read around addr: where Top does not tell, the
+// gap returns what Top cannot read around addr: where Top does not say, the
 // byte itself.
 func (l *Layers) gap(addr uint64) (lo, hi uint64) {
 	if g, ok := l.Top.(gapper); ok {
@@ -42,7 +42,7 @@ func (l *Layers) gap(addr uint64) (lo, hi uint64) {
 }
 
 // View implements [Viewer] where the layers do. Memory of Under ends where
-// Top's goes on.
+// Top's continues.
 func (l *Layers) View(addr uint64) ([]byte, uint64) {
 	if v, ok := l.Top.(Viewer); ok {
 		if mem, base := v.View(addr); mem != nil {

@@ -16,7 +16,7 @@ type Reader interface {
 type Viewer interface {
 	// View returns readable memory that contains addr, and the address of its
 	// first byte; nil where there is none to hand out, in which case ReadMem
-	// tells more. The slice must not be modified and lives as long as the
+	// says more. The slice must not be modified and lives as long as the
 	// Reader.
 	View(addr uint64) (mem []byte, base uint64)
 }

@@ -137,7 +137,7 @@ func (c *Client) open(ctx context.Context, req *proto.OpenRequest) (*Session, er
 }
 
 // OpenImage opens a process that this host holds. The image must be immutable
-// until the session is closed: then the process may go on. Its memory is read
+// until the session is closed: then the process may continue. Its memory is read
 // from another goroutine. The caller closes the image after the session.
 func (c *Client) OpenImage(ctx context.Context, img *core.Image, opts process.Options) (*Session, error) {
 	if c.broker == nil {

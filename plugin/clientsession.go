@@ -45,7 +45,7 @@ func (s *Session) Threads(ctx context.Context) ([]report.Thread, error) {
 const maxStack = 1 << 24
 
 // Stacks walks the stacks of threads, or of all if tids is empty, and yields
-// them in that order, each as soon as it is known. With workings, frames tell how
+// them in that order, each as soon as it is known. With workings, frames say how
 // their callers were found. An error is the last thing yielded; leaving the loop
 // ends the walk.
 func (s *Session) Stacks(ctx context.Context, workings bool, tids ...int) iter.Seq2[report.Thread, error] {

@@ -38,7 +38,7 @@ const DefaultLinger = time.Minute
 // Server is the plugin. Set Open, then serve.
 type Server struct {
 	Open OpenFunc
-	// Linger is how long the plugin goes on after its last connection ended: when
+	// Linger is how long the plugin continues after its last connection ended: when
 	// its host was killed, for example. 0 stands for [DefaultLinger]. The first
 	// connection may take a minute or, if that is longer, as long.
 	Linger time.Duration
@@ -107,7 +107,7 @@ func (s *Server) stop() {
 }
 
 // catchUnary and catchStream make an error of a defect of sfcore in one call,
-// so that other sessions go on.
+// so that other sessions continue.
 func catchUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (reply any, err error) {
 	defer caught(&err)
 	return handle(ctx, req)

@@ -211,7 +211,7 @@ func (w *writer) flexible(row *arch.Row, cfa int64) ([]word, error) {
 	return words, nil
 }
 
-// isDWARF reports whether a register is known by its DWARF number.
+// isDWARF reports whether a register has a DWARF number.
 func isDWARF(a *arch.Arch, r arch.Reg) bool {
 	_, ok := a.FromDWARF(uint64(r))
 	return ok

@@ -82,7 +82,7 @@ func (f *Func) startWidth() int {
 func (t *Table) size(i int) uint32 { return t.fdes.u32(i*t.fdeSize + t.startSize) }
 
 // fn decodes FDE i, which must exist, into f. An error means that the rows
-// cannot be found; what is in the FDE itself is filled in all the same.
+// cannot be found; what is in the FDE itself is filled in nevertheless.
 func (t *Table) fn(i int, f *Func) *FormatError {
 	t.span(i, f)
 	return f.attributes()
@@ -130,7 +130,7 @@ func (f *Func) attributes() *FormatError {
 	return f.check()
 }
 
-// check tells whether the rows of a function can be read.
+// check says whether the rows of a function can be read.
 func (f *Func) check() *FormatError {
 	n := &f.table.ver.fde
 	switch {

@@ -4,7 +4,7 @@ import "iter"
 
 // Tables yields the tables of the section in their order. Where a header is
 // damaged or there is something that is no table, it yields a [*FormatError]
-// and a Table with what could be decoded, and goes on with the next table that
+// and a Table with what could be decoded, and continues with the next table that
 // can be found.
 func (s *Section) Tables() iter.Seq2[Table, error] {
 	return func(yield func(Table, error) bool) {
@@ -45,7 +45,7 @@ func (s *Section) Funcs() iter.Seq2[Func, error] {
 // FREs yields the rows of a function that [Section.Funcs] or [Section.Lookup]
 // returned without an error, in their order. A [*FormatError] is the last
 // thing yielded. A row that damage makes unusable to Find, like one out of
-// order, is yielded all the same: see [Section.Validate].
+// order, is yielded nevertheless: see [Section.Validate].
 func (s *Section) FREs(f Func) iter.Seq2[FRE, error] {
 	return func(yield func(FRE, error) bool) {
 		if f.table == nil {

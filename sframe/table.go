@@ -55,7 +55,7 @@ type Table struct {
 	Addr uint64
 	// Arch is the architecture, which includes the byte order.
 	Arch *arch.Arch
-	// Cut is set when the FRE sub-section goes on past the end of the data.
+	// Cut is set when the FRE sub-section continues past the end of the data.
 	// Rows that are there can be used.
 	Cut bool
 

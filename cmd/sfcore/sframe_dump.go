@@ -123,7 +123,7 @@ func (c *dumpCommand) asked() string {
 	return "--func " + c.fn
 }
 
-// filter tells whether a function, and which of its rows, are to be listed.
+// filter says whether a function, and which of its rows, are to be listed.
 type filter struct {
 	pc   *uint64
 	name string

@@ -133,7 +133,7 @@ func (f *Flow) aarch64(a *arch.Arch, code []byte, pc uint64) {
 	}
 }
 
-// aarch64Effect tells what an instruction does to registers. What it makes of the one
+// aarch64Effect says what an instruction does to registers. What it makes of the one
 // that holds an address comes first: LDP may load that too.
 func (f *Flow) aarch64Effect(a *arch.Arch, insn uint32, e effect, scale uint8) {
 	field := func(at int) arch.Reg { return arch.Reg(insn >> at & 31) }

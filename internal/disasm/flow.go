@@ -2,10 +2,10 @@ package disasm
 
 import "github.com/sfcore/sfcore/arch"
 
-// Next is where the code goes on after an instruction.
+// Next is where the code continues after an instruction.
 type Next uint8
 
-// Where code goes on.
+// Where code continues.
 const (
 	Nowhere Next = iota // or nobody knows where
 	Through             // at the next instruction
@@ -44,7 +44,7 @@ type Move struct {
 	At arch.Rule
 }
 
-// FlowOf tells what the instruction does that code, which is at address pc,
+// FlowOf says what the instruction does that code, which is at address pc,
 // begins with. [MaxSize] bytes of code suffice. What is not known leads nowhere.
 func FlowOf(a *arch.Arch, code []byte, pc uint64) Flow {
 	f := Flow{SP: arch.SameValue(a.SP), FP: arch.SameValue(a.FP), LR: arch.SameValue(a.LR)}

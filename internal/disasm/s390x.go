@@ -291,7 +291,7 @@ func (f *Flow) s390xJump(a *arch.Arch, code []byte, pc uint64, form s390Form) {
 	switch form {
 	case s390Goto:
 		f.Target = 0
-		if r1 == always && r2 != 0 { // otherwise it may go on, or does nothing
+		if r1 == always && r2 != 0 { // otherwise it may continue, or does nothing
 			f.Next = Nowhere
 			if r2 == a.LR {
 				f.Next = Return

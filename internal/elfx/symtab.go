@@ -92,7 +92,7 @@ func (f *File) symtabIn(sects []Section, s *Section) (SymTab, error) {
 	if t.Strings, err = f.SectionData(&sects[s.Link]); err != nil {
 		return t.whole(), err
 	}
-	if s.Entry != SymSize { // the size is fixed, so the table can be read all the same
+	if s.Entry != SymSize { // the size is fixed, so the table can be read nevertheless
 		err = &FormatError{Off: s.Off, Field: "sh_entsize", Msg: fmt.Sprintf("section %s: %d, not %d", s.Name, s.Entry, SymSize)}
 	}
 	return t.whole(), err

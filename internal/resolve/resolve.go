@@ -108,7 +108,7 @@ func (r *Resolver) Images(m Module) iter.Seq[string] {
 const maxByShape = 1 << 12
 
 // named yields the files below Paths with a base name, and reports whether to
-// go on.
+// continue.
 func (r *Resolver) named(base string, yield func(string) bool) bool {
 	for _, e := range r.tree() {
 		if filepath.Base(e.name) == base && !yield(e.name) {

@@ -20,7 +20,7 @@ type entry struct {
 	stamp stamp
 }
 
-// stamp tells whether a file is the one that was seen before.
+// stamp says whether a file is the one that was seen before.
 type stamp struct {
 	mtime int64 // nanoseconds
 	size  int64

@@ -7,7 +7,7 @@ import (
 )
 
 // Memory is target memory made of byte slices by address. Bytes at the
-// addresses in Faults cannot be read; [Memory.CheckFaults] tells which were
+// addresses in Faults cannot be read; [Memory.CheckFaults] says which were
 // never tried, so that a test of a fault cannot pass without it.
 type Memory struct {
 	Segs   map[uint64][]byte

@@ -19,7 +19,7 @@ const runtimeMappings = 20
 
 // Leaks calls round that many times, or as often as SFCORE_LEAK_ROUNDS says, and
 // fails if file descriptors, goroutines or mappings are left over. The test is
-// skipped where /proc does not tell.
+// skipped where /proc does not say.
 func Leaks(t testing.TB, rounds int, round func(n int)) {
 	t.Helper()
 	if n, err := strconv.Atoi(os.Getenv(roundsEnv)); err == nil && n > 0 {

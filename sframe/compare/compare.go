@@ -15,7 +15,7 @@ import (
 	"github.com/sfcore/sfcore/sframe"
 )
 
-// Module is what is compared.
+// Module is a module to compare.
 type Module struct {
 	Arch   *arch.Arch
 	SFrame *sframe.Section
@@ -27,7 +27,7 @@ type Module struct {
 	Progress func(done, total int)
 }
 
-// comparison is a comparison going on.
+// comparison is a comparison in progress.
 type comparison struct {
 	Module
 	*Result

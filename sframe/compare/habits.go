@@ -88,7 +88,7 @@ func (c *comparison) habit(d *Difference) string {
 	return ""
 }
 
-// truncated reports whether short is what is left of long in 8 or 16 bits.
+// truncated reports whether short is long cut off to 8 or 16 bits.
 func truncated(short, long int64) bool {
 	return short == int64(int8(long)) || long != int64(int16(long)) && short == int64(int16(long))
 }

@@ -148,7 +148,7 @@ func (c *client) image(ctx context.Context) (*core.Image, error) {
 }
 
 // fill gets everything but what was asked for first: threads, then memory,
-// which tells whether the process stood still meanwhile.
+// which says whether the process stood still meanwhile.
 func (c *client) fill(ctx context.Context, s *state, img *core.Image) error {
 	var all, own breakpointsOut
 	var libraries librariesOut
@@ -257,7 +257,7 @@ func (c *client) threads(ctx context.Context, s *state, img *core.Image) error {
 	return nil
 }
 
-// order tells whether a thread comes first.
+// order says whether a thread comes first.
 func (s *state) order(tid int) int {
 	if s.CurrentThread != nil && s.CurrentThread.ID == tid {
 		return 0

@@ -70,8 +70,8 @@ func newClient(conn net.Conn) *client {
 	return c
 }
 
-// close leaves dlv and the process as they are: a dlv that accepts several
-// clients goes on.
+// close leaves dlv and the process unchanged: a dlv that accepts several clients
+// keeps running.
 func (c *client) close() { _ = c.conn.Close() }
 
 type request struct {
@@ -146,7 +146,7 @@ func (c *client) exchange(ctx context.Context, calls []*call) error {
 	return nil
 }
 
-// explain tells what the end of a connection means.
+// explain says what the end of a connection means.
 func (c *client) explain(err error) error {
 	timeout := net.Error(nil)
 	switch {

@@ -24,7 +24,7 @@ type Goroutine struct {
 	// Start is its first function, Created the go statement that made it.
 	Start   Place `json:"start"`
 	Created Place `json:"created"`
-	// Saved are the registers with which it goes on when no thread runs it: PC,
+	// Saved are the registers with which it continues when no thread runs it: PC,
 	// SP and FP.
 	Saved Saved `json:"saved"`
 	// StackHi is where the stack of a goroutine that no thread runs ends.

@@ -83,7 +83,7 @@ func List(ctx context.Context, program string, setup *Setup, mem memreader.Reade
 	return fmt.Errorf("delve: %w", err)
 }
 
-// Answer sends setup to sfcore-delve and answers what it asks. ended tells that
+// Answer sends setup to sfcore-delve and answers what it asks. ended says that
 // the error is what it has to say at its end, or that sink has seen enough.
 func Answer(c *Conn, setup *Setup, mem memreader.Reader, sink Sink) (ended bool, err error) {
 	setup.Version = Version

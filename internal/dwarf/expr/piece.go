@@ -11,7 +11,7 @@ const (
 	Value                // the value is Value
 	Bytes                // the value is Data
 	Pointer              // a pointer to an object that is not in memory
-	Unknown              // Err tells what would have to be known
+	Unknown              // Err says what would have to be known
 )
 
 // Piece is where a part of an object is, or what it is.

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ranges tells which unit an address belongs to. It is filled from
+// ranges says which unit an address belongs to. It is filled from
 // .debug_aranges, and only if that does not know an address, from the entries
 // of the units that are not in it: some compilers write no .debug_aranges.
 type ranges struct {

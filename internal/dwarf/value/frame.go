@@ -34,7 +34,7 @@ type Frame struct {
 	// Wide returns the bytes of a register, by its DWARF number, that has no slot in
 	// Regs, in the order of memory; nil if they are unknown.
 	Wide func(reg uint64) []byte
-	// Return is the address at which the caller goes on, and Caller the frame
+	// Return is the address at which the caller continues, and Caller the frame
 	// that is there; nil where the frame was not called.
 	Return uint64
 	Caller func() *Frame

@@ -214,7 +214,7 @@ func word(v, size uint64, big bool) []byte {
 	return b
 }
 
-// readMemory reads size bytes at addr, or tells why not.
+// readMemory reads size bytes at addr, or says why not.
 func readMemory(mem memreader.Reader, addr uint64, size int) ([]byte, error) {
 	b, err := memreader.ReadFull(mem, addr, size)
 	if len(b) == size {

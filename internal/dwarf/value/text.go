@@ -289,7 +289,7 @@ func readString(mem memreader.Reader, addr uint64) (string, bool) {
 	return quote(b, err == nil), true
 }
 
-// quote quotes a string, which ends with its first NUL. more is set if it goes on
+// quote quotes a string, which ends with its first NUL. more is set if it continues
 // where there is none.
 func quote(b []byte, more bool) string {
 	for i, c := range b {
