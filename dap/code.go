@@ -139,7 +139,7 @@ func (s *snapshot) between(start, end uint64) []line {
 }
 
 // sync finds instructions that end at addr by beginning somewhere before and
-// falling into step. It returns nil if bytes there are no instructions.
+// falling into step. It returns nil if the bytes there are not instructions.
 func (s *snapshot) sync(addr, unit uint64) []line {
 	from := min(addr, maxSync) / unit * unit
 	for back := from; back >= unit && back+disasm.MaxSize > from; back -= unit {

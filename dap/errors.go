@@ -9,7 +9,7 @@ import (
 	godap "github.com/google/go-dap"
 )
 
-// Numbers of errors, by which clients may tell them apart. They never change.
+// Numbers of errors, for clients. They never change.
 const (
 	idInternal   = 1000 // everything without a number of its own
 	idArguments  = 1001 // arguments are missing or of the wrong type
@@ -19,7 +19,7 @@ const (
 	idOpen       = 1005 // the process cannot be opened
 	idExecution  = 1006 // sfcore does not execute the process
 	idReference  = 1007 // a frame, a variable, a source or a thread is not known
-	idMemory     = 1008 // a memory reference is none
+	idMemory     = 1008 // a memory reference is not valid
 	idExpression = 1009 // an expression has no value
 	idCancelled  = 1010
 	idBusy       = 1011 // too many requests are waiting

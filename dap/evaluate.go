@@ -113,7 +113,7 @@ func (p *place) register(name string) (v uint64, ok bool, err error) {
 	return 0, false, nil
 }
 
-// wideRegister shows a register that is no number of 64 bits, such as $xmm0.
+// wideRegister shows a register that is not a 64-bit number, such as $xmm0.
 func (p *place) wideRegister(expression string) (*godap.EvaluateResponseBody, bool) {
 	name := strings.ToLower(strings.TrimPrefix(expression, "$"))
 	raw := rawRegsOf[p.snap.process.Image().Arch.Machine].vector
@@ -134,7 +134,7 @@ func (p *place) wideRegister(expression string) (*godap.EvaluateResponseBody, bo
 	return nil, false
 }
 
-// examine is a parsed "x/8gx": so many units, of a size, in a format.
+// examine is a parsed "x/8gx": a number of units, their size and their format.
 type examine struct {
 	count int
 	size  int

@@ -16,8 +16,8 @@ const (
 	refListing                  // page item of the disassembly from addr on
 )
 
-// ref is what a number that was given to the client refers to: a frame id, a
-// variables reference or a source reference.
+// ref is the object that a number in the protocol refers to. The number is a
+// frame id, a variables reference or a source reference.
 type ref struct {
 	kind   refKind
 	thread int // as in the protocol
@@ -27,7 +27,7 @@ type ref struct {
 }
 
 // handles numbers refs: the same ref always has the same number, and no number
-// is used twice in a session, so that one from before is not mistaken.
+// is used twice in a session, so that an old number never refers to something new.
 type handles struct {
 	base int // the first number
 	refs []ref

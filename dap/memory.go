@@ -50,8 +50,8 @@ func readAvailable(mem memreader.Reader, addr uint64, count int) []byte {
 // has smaller pages.
 const pageSize = 4096
 
-// unreadable returns how many of count bytes from addr on cannot be read, to
-// the first that can, as clients continue behind them.
+// unreadable returns how many of count bytes from addr on cannot be read, up to
+// the first byte that can: clients continue from there.
 func (s *snapshot) unreadable(ctx context.Context, addr uint64, count int) int {
 	var b [1]byte
 	for n := 1; n < count && ctx.Err() == nil; {

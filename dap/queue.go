@@ -20,7 +20,7 @@ type queue struct {
 	current       int    // the Seq of the request being handled
 	stop          func() // cancels it; nil if there is none
 	cancelled     map[int]bool
-	abort         func() // ends what requests may wait for beside their context
+	abort         func() // ends what requests wait for, other than their context
 	progress      string // the ID of the progress it reports
 	progressCount int
 }

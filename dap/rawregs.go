@@ -23,8 +23,8 @@ func (n note) of(th *core.Thread) []byte {
 	return th.PrStatus
 }
 
-// rawReg is a register that no rule recovers: it is known only where the thread
-// stopped, from a note.
+// rawReg is a register that no rule recovers. It is known only in the innermost
+// frame, from a note.
 type rawReg struct {
 	name string
 	note note
@@ -40,7 +40,7 @@ type flagBit struct {
 	width uint // 0 for a single bit, which is named if set
 }
 
-// rawRegs are the registers of an architecture beside those of arch.Regs.
+// rawRegs are the registers of an architecture that arch.Regs lacks.
 type rawRegs struct {
 	flags  []rawReg
 	vector []rawReg
@@ -125,8 +125,7 @@ func (r *rawReg) bytes(th *core.Thread, bigEndian bool) ([]byte, bool) {
 	return b, true
 }
 
-// littleEndian is the number that up to 8 bytes, the least significant first,
-// are.
+// littleEndian returns up to 8 bytes, the least significant first, as a number.
 func littleEndian(b []byte) uint64 {
 	var v uint64
 	for i, c := range b {

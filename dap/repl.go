@@ -37,8 +37,8 @@ func init() { // not at the declaration: help lists them
 	}
 }
 
-// command runs a command of the debug console; ok is false if the text is none,
-// but an expression.
+// command runs a command of the debug console. ok is false if the text is not a
+// command but an expression.
 func (s *session) command(ctx context.Context, at *place, text string) (body *godap.EvaluateResponseBody, ok bool, err error) {
 	name, args, _ := strings.Cut(text, " ")
 	args = strings.TrimSpace(args)

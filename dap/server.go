@@ -29,8 +29,8 @@ type Spec struct {
 	Use context.Context
 }
 
-// OpenFunc opens a process: of a live one it takes a snapshot and lets it go
-// on. Progress may be called with how many bytes are done, of total or of an
+// OpenFunc opens a process. It takes a snapshot of a live process and lets it
+// continue. Progress may be called with how many bytes are done, of total or of an
 // unknown number (0). Errors are sentences to be shown to the user. Sessions may
 // call it at the same time.
 type OpenFunc func(ctx context.Context, p Spec, progress func(done, total int64)) (*process.Process, error)
@@ -38,8 +38,8 @@ type OpenFunc func(ctx context.Context, p Spec, progress func(done, total int64)
 // Server serves debugging sessions, any number at once. Set Open, then serve.
 type Server struct {
 	Open OpenFunc
-	// Idle ends a session that was not sent anything for this long; 0 for
-	// never.
+	// Idle ends a session after this long without a message from the client; 0
+	// for never.
 	Idle time.Duration
 }
 
@@ -49,8 +49,8 @@ const maxSessions = 64
 // writeTime is how long a client on a socket may take to accept a message.
 const writeTime = time.Minute
 
-// ErrIdle is returned by [Server.Serve] for a session that was not sent anything
-// for as long as [Server.Idle].
+// ErrIdle is returned by [Server.Serve] if the client sent nothing for as long as
+// [Server.Idle].
 var ErrIdle = errors.New("the session was idle for too long")
 
 // Serve serves one session: requests are read from r, everything else is

@@ -77,8 +77,8 @@ func (s *session) run(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// read puts requests into the queue. What concerns the queue itself is done at
-// once.
+// read puts requests into the queue. It handles requests about the queue itself
+// at once.
 func (s *session) read(r *bufio.Reader, idle *idleTimer) error {
 	for {
 		content, err := readMessage(r)
@@ -114,8 +114,8 @@ func (s *session) read(r *bufio.Reader, idle *idleTimer) error {
 	}
 }
 
-// undecoded returns a message that cannot be decoded as a request to refuse, if
-// it can be told that it is one.
+// undecoded returns a message that cannot be decoded as a request to refuse, if it
+// is recognisable as a request.
 func undecoded(content []byte, err error) (request, error) {
 	var head struct {
 		Seq     any
@@ -175,7 +175,7 @@ func (s *session) answer(ctx context.Context, req *request) {
 // then does something when the response to the current request has been sent.
 func (s *session) then(f func()) { s.after = append(s.after, f) }
 
-// idleTimer calls a function when it was not reset for some time.
+// idleTimer calls a function if it is not reset for some time.
 type idleTimer struct {
 	d     time.Duration
 	timer *time.Timer

@@ -9,8 +9,8 @@ import (
 	"github.com/sfcore/sfcore/process"
 )
 
-// snapshot is a stopped process as the client knows it: with numbers for what
-// it was told of. It is used by one request at a time.
+// snapshot is a stopped process as the client knows it, with the numbers that the
+// client was given. It is used by one request at a time.
 type snapshot struct {
 	process *process.Process
 	ctx     context.Context // ends with the snapshot

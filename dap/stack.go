@@ -196,8 +196,8 @@ func (s *session) frameOf(ctx context.Context, id int) (*stack, ref, error) {
 // address is an address as the protocol has it: a memory reference.
 func address(a uint64) string { return fmt.Sprintf("0x%x", a) }
 
-// oneLine replaces what is not for display on one line: names in a core may
-// contain anything.
+// oneLine replaces characters that cannot be displayed on one line: names in a
+// core may contain anything.
 func oneLine(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

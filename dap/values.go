@@ -7,7 +7,7 @@ import (
 )
 
 // value writes a number: in hexadecimal with the name of the code it points
-// into, or also in decimal where it is no address.
+// into, or also in decimal if it is not an address.
 func (s *snapshot) value(v uint64, format *godap.ValueFormat) string {
 	hex := address(v)
 	if name, start := s.symbol(v); name != "" && s.executable(v) {

@@ -4,10 +4,10 @@ import (
 	"runtime/debug"
 )
 
-// Guard runs f and returns the fault of a mapped file that shrank or could not
-// be read meanwhile, which the system reports as a signal: as a [*FaultError]
-// at the address in this process's memory. Other panics pass through. f must
-// not hand work on mapped memory to other goroutines.
+// Guard runs f. If a mapped file shrinks or cannot be read while f runs, which the
+// system reports as a signal, Guard returns a [*FaultError] with the address in
+// this process's memory. Other panics pass through. f must not let other
+// goroutines work on mapped memory.
 func Guard(f func()) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(old)

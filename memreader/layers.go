@@ -1,7 +1,7 @@
 package memreader
 
-// Layers reads from Top, and what Top does not have from Under: a core file's
-// bytes over those of the files that the process had mapped.
+// Layers reads from Top, and from Under where Top has nothing: a core file's bytes
+// over those of the files that the process had mapped.
 type Layers struct {
 	Top, Under Reader
 }
@@ -32,8 +32,8 @@ func (l *Layers) ReadMem(p []byte, addr uint64) (int, error) {
 	}
 }
 
-// gap returns what Top cannot read around addr: where Top does not say, the
-// byte itself.
+// gap returns the range around addr that Top cannot read. If Top does not say, it
+// is the one byte.
 func (l *Layers) gap(addr uint64) (lo, hi uint64) {
 	if g, ok := l.Top.(gapper); ok {
 		return g.Gap(addr)
@@ -41,8 +41,8 @@ func (l *Layers) gap(addr uint64) (lo, hi uint64) {
 	return addr, addr + 1
 }
 
-// View implements [Viewer] where the layers do. Memory of Under ends where
-// Top's continues.
+// View implements [Viewer] if the layers do. Memory of Under ends where memory of
+// Top begins again.
 func (l *Layers) View(addr uint64) ([]byte, uint64) {
 	if v, ok := l.Top.(Viewer); ok {
 		if mem, base := v.View(addr); mem != nil {

@@ -5,7 +5,7 @@ package memreader
 
 import "fmt"
 
-// Reader is target memory. Implementations are safe for concurrent use.
+// Reader is the memory of a process. Implementations are safe for concurrent use.
 type Reader interface {
 	// ReadMem reads len(p) bytes at addr. If n < len(p) the error says why
 	// the byte at addr+n cannot be read; missing memory is a [*FaultError].
@@ -15,9 +15,8 @@ type Reader interface {
 // Viewer is implemented by a Reader that can hand out memory without copying.
 type Viewer interface {
 	// View returns readable memory that contains addr, and the address of its
-	// first byte; nil where there is none to hand out, in which case ReadMem
-	// says more. The slice must not be modified and lives as long as the
-	// Reader.
+	// first byte. It returns nil if it has none to hand out; ReadMem then says
+	// why. The slice must not be modified, and lives as long as the Reader.
 	View(addr uint64) (mem []byte, base uint64)
 }
 
@@ -27,13 +26,13 @@ type Why uint8
 // Reasons.
 const (
 	Unmapped   Why = iota // no mapping contains the address
-	NotDumped             // mapped, but its bytes are in no file at hand
+	NotDumped             // mapped, but no available file has its bytes
 	Truncated             // the file that held the bytes is cut off
 	Denied                // the system refused to read it
 	Gone                  // the process or the file is no longer there
 	NotCopied             // memory of a live process that was not copied while it stood still
-	OverBudget            // of a stack, beyond what was to be copied of each
-	OutOfTime             // of a stack that was not copied before the process had to be let go
+	OverBudget            // memory of a stack beyond the budget for each stack
+	OutOfTime             // memory of a stack that was not copied before the process was let go
 )
 
 func (w Why) String() string {
@@ -73,8 +72,8 @@ func (e *FaultError) Error() string {
 const firstRead = 64 << 10
 
 // ReadFull reads up to size bytes at addr into new memory, for as long as they
-// are readable: a short result comes with the error of its end. The caller
-// bounds size; what is allocated is in proportion to what is readable.
+// are readable. A short result comes with the error of the byte after it. The
+// caller bounds size; memory is allocated in proportion to what is readable.
 func ReadFull(r Reader, addr uint64, size int) ([]byte, error) {
 	p := make([]byte, min(size, firstRead))
 	for n := 0; ; {

@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is the memory of a live process. It stays that of the program that
-// ran when it was opened: after an exec its memory is [Gone].
+// Process is the memory of a live process. It belongs to the program that ran
+// when it was opened: after an exec the memory is [Gone].
 type Process struct {
 	pid  int
 	mem  int         // /proc/PID/mem, which keeps hold of the address space
-	slow atomic.Bool // process_vm_readv is not to be had
+	slow atomic.Bool // process_vm_readv is not available
 }
 
-// OpenProcess opens the memory of process pid. It takes the right to trace the
-// process, and does not stop it. The error is that of the system.
+// OpenProcess opens the memory of process pid. It needs the right to trace the
+// process, but does not stop it. The error is the system's.
 func OpenProcess(pid int) (*Process, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/mem", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -29,8 +29,8 @@ func OpenProcess(pid int) (*Process, error) {
 // Close ends the use of the memory.
 func (p *Process) Close() error { return unix.Close(p.mem) }
 
-// ReadMem implements [Reader]. It reads what the process could not read itself
-// too, such as pages without permissions.
+// ReadMem implements [Reader]. It also reads memory that the process itself could
+// not read, such as pages without permissions.
 func (p *Process) ReadMem(b []byte, addr uint64) (int, error) {
 	n := 0
 	for n < len(b) {
@@ -72,9 +72,9 @@ const (
 	maxBatchBytes = 4 << 20
 )
 
-// ReadAll makes all copies, many by one system call, and calls progress, if
-// it is not nil, whenever the first done of them are complete, until that
-// returns false.
+// ReadAll makes all copies, many with one system call. If progress is not nil, it
+// is called with the number of complete copies; ReadAll ends when it returns
+// false.
 func (p *Process) ReadAll(copies []Copy, progress func(done int) (more bool)) {
 	local, remote := make([]unix.Iovec, 0, maxBatch), make([]unix.RemoteIovec, 0, maxBatch)
 	for done := 0; done < len(copies); {

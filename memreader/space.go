@@ -7,10 +7,11 @@ import (
 	"sort"
 )
 
-// Segment is a range of addresses with the bytes known of it.
+// Segment is a range of addresses with those of its bytes that are known.
 type Segment struct {
 	// Addr is the address of the first byte, Size the length of the range.
-	// NewSpace cuts off what would wrap around the end of the address space.
+	// NewSpace cuts off a part that would wrap around the end of the address
+	// space.
 	Addr, Size uint64
 	// Data are the first bytes of the range; it may be shorter than Size.
 	// It is not copied.
@@ -125,9 +126,9 @@ func (s *Space) Find(addr uint64) *Segment {
 	return &s.segs[i]
 }
 
-// Gap returns the range of addresses around addr, lo to hi, that the Space
-// cannot read, as far as the segment or the hole between segments that
-// contains addr; an empty range if addr can be read.
+// Gap returns the range of addresses around addr, lo to hi, that the Space cannot
+// read. The range does not leave the segment, or the hole between segments, that
+// contains addr. It is empty if addr can be read.
 func (s *Space) Gap(addr uint64) (lo, hi uint64) {
 	next := sort.Search(len(s.segs), func(i int) bool { return s.segs[i].Addr > addr })
 	lo, hi = 0, ^uint64(0)
@@ -158,10 +159,10 @@ func (s *Space) View(addr uint64) ([]byte, uint64) {
 // maxRun bounds the segments that a Run spans: an image has a handful.
 const maxRun = 64
 
-// Run returns the bytes from addr on, valid as long as the segments' data, to the
-// end of its segment or, where the data of the next ones are behind it in the same
-// array, as in a core that has all of an image, of those. It is empty where
-// nothing can be read.
+// Run returns the bytes from addr to the end of its segment. It continues into the
+// next segments if their data follow in the same array, as in a core that has all
+// of an image. The bytes are valid as long as the segments' data. The result is
+// empty if nothing can be read.
 func (s *Space) Run(addr uint64) []byte {
 	seg := s.Find(addr)
 	if seg == nil || addr-seg.Addr >= uint64(len(seg.Data)) {

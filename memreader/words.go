@@ -2,7 +2,7 @@ package memreader
 
 import "encoding/binary"
 
-// Words reads integers and strings of the target without allocating. It is
+// Words reads integers and strings of a process without allocating. It is
 // not safe for concurrent use: every worker has its own. Copy the fields, not
 // the value, to make another.
 type Words struct {
@@ -14,7 +14,7 @@ type Words struct {
 	scratch [maxBytes]byte
 }
 
-// Uint64 reads the 8-byte integer at addr, in the target's byte order.
+// Uint64 reads the 8-byte integer at addr, in the byte order of the process.
 func (w *Words) Uint64(addr uint64) (uint64, error) {
 	var b []byte
 	if off := addr - w.base; off < uint64(len(w.window)) && uint64(len(w.window))-off >= 8 {
@@ -79,8 +79,8 @@ func (w *Words) miss(addr uint64, size int) ([]byte, error) {
 	return w.scratch[:size], nil
 }
 
-// CString reads the string at addr up to its NUL, or limit bytes of it. It
-// returns what could be read, and the error that ended it if it was neither.
+// CString reads the string at addr up to its NUL, or limit bytes of it. If memory
+// ends before, it returns the bytes that could be read, and the error.
 func (w *Words) CString(addr uint64, limit int) (string, error) {
 	var s []byte
 	for len(s) < limit {

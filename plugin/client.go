@@ -25,7 +25,7 @@ type Client struct {
 
 // StartOptions are the choices of Start. The zero StartOptions are the defaults.
 type StartOptions struct {
-	// Logger gets what the plugin logs; nil for nobody.
+	// Logger gets the plugin's log; nil discards it.
 	Logger hclog.Logger
 	// Reattachable leaves out TLS between host and plugin, which go-plugin needs
 	// to give a ReattachConfig. The connection is a Unix socket that only this
@@ -33,7 +33,7 @@ type StartOptions struct {
 	Reattachable bool
 }
 
-// startTime is how long a plugin may take to start, unless a context ends before.
+// startTime is how long a plugin may take to start, unless the context ends first.
 const startTime = time.Minute
 
 // Start starts the plugin, which is "sfcore plugin", and connects to it. Close
@@ -43,8 +43,8 @@ func Start(ctx context.Context, cmd *exec.Cmd, opts StartOptions) (*Client, erro
 }
 
 // Reattach connects to a plugin that [Client.ReattachConfig] describes. Sessions
-// belong to the connection they were opened on, so there are none; nor can it
-// open images of this host, for which go-plugin needs the first connection.
+// belong to the connection that opened them, so the client starts without any. It
+// cannot open images of this host, for which go-plugin needs the first connection.
 func Reattach(ctx context.Context, config *goplugin.ReattachConfig) (*Client, error) {
 	c, err := connect(ctx, &goplugin.ClientConfig{Reattach: config})
 	if c != nil {
@@ -136,8 +136,8 @@ func (c *Client) open(ctx context.Context, req *proto.OpenRequest) (*Session, er
 	return &Session{rpc: c.rpc, id: reply.GetSession()}, nil
 }
 
-// OpenImage opens a process that this host holds. The image must be immutable
-// until the session is closed: then the process may continue. Its memory is read
+// OpenImage opens a process that this host holds. The image must not change, and
+// the process must not continue, until the session is closed. Its memory is read
 // from another goroutine. The caller closes the image after the session.
 func (c *Client) OpenImage(ctx context.Context, img *core.Image, opts process.Options) (*Session, error) {
 	if c.broker == nil {
@@ -156,7 +156,7 @@ func (c *Client) OpenImage(ctx context.Context, img *core.Image, opts process.Op
 	return s, nil
 }
 
-// serveImage serves an image to the plugin until stop is called, which waits for
+// serveImage serves an image to the plugin until stop is called. stop waits for
 // the last read.
 func serveImage(broker *goplugin.GRPCBroker, id uint32, img *core.Image) (stop func()) {
 	servers, done := make(chan *grpc.Server, 1), make(chan struct{})

@@ -22,8 +22,8 @@ const (
 	// hostTime is how long a host may take for an answer.
 	hostTime = 10 * time.Second
 
-	// maxHostList bounds a host's threads, and its mappings, of which the kernel
-	// allows 65530 unless an administrator raised it.
+	// maxHostList bounds a host's threads and its mappings. The kernel allows
+	// 65530 mappings unless an administrator raises the limit.
 	maxHostList = 1 << 18
 
 	// maxHostTexts bounds the names of all threads, and of all mappings, in bytes.
@@ -32,7 +32,7 @@ const (
 	// maxHostText bounds a host's names, in bytes: PATH_MAX [linux/limits.h].
 	maxHostText = 4096
 
-	// maxAuxv bounds the auxiliary vector, of which the kernel makes some 20
+	// maxAuxv bounds the auxiliary vector, for which the kernel writes about 20
 	// entries.
 	maxAuxv = 256
 )
@@ -70,7 +70,7 @@ func (h *hostConn) close() {
 	_ = h.conn.Close() // nothing to lose
 }
 
-// hostError is an error of a host's method, or of what it answered.
+// hostError is an error of a host's method, or of its answer.
 func hostError(method string, err error) error {
 	if s, ok := status.FromError(err); ok {
 		return status.Errorf(codes.Unavailable, "the host's %s: %s", method, s.Message())
@@ -210,8 +210,8 @@ func (h *hostConn) mappings(ctx context.Context, img *core.Image) error {
 	}, take)
 }
 
-// receive takes the entries of a host's list, which comes in messages. It gives
-// up if one takes too long, has nothing in it, or there are too many entries.
+// receive takes the entries of a host's list, which comes in messages. It gives up
+// if a message takes too long or is empty, or if there are too many entries.
 func receive[T any](ctx context.Context, call func(context.Context) (func() ([]T, error), error), take func(T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -28,13 +28,13 @@ const (
 	// maxRanges bounds a request.
 	maxRanges = 256
 
-	// maxPages bounds the pages that are kept, 64 MiB. Then all are forgotten.
+	// maxPages bounds the pages that are kept, 64 MiB. Beyond that all are dropped.
 	maxPages = 1 << 14
 
-	// maxImage bounds what is kept of the vDSO in one piece.
+	// maxImage bounds the part of the vDSO that is kept in one piece, in bytes.
 	maxImage = 64 << 10
 
-	// maxFault bounds what a host says of a fault, in bytes.
+	// maxFault bounds a host's message about a fault, in bytes.
 	maxFault = 256
 )
 
@@ -63,8 +63,8 @@ type spot struct {
 	turn int
 }
 
-// page is what is known of a page: mem, which begins at base, may hold more than
-// the page, or less, of which fault is the reason.
+// page is the known part of a page. mem begins at base, and may hold more than the
+// page. If it holds less, fault is the reason.
 type page struct {
 	mem   []byte
 	base  uint64
@@ -84,7 +84,8 @@ var errHostClosed = errors.New("the session was closed")
 // close makes reads fail.
 func (m *hostMemory) close() { m.cancel(errHostClosed) }
 
-// failure is why the host was given up, as an error of a call; nil if it was not.
+// failure says why the host was given up, as an error of a call; nil if it was
+// not.
 func (m *hostMemory) failure() error {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -166,7 +167,7 @@ func (pg *page) faultAt(addr uint64) error {
 	return hostFault{fault, pg.fault}
 }
 
-// hostFault is a fault with what the host said of it.
+// hostFault is a fault with the host's message.
 type hostFault struct {
 	*memreader.FaultError
 	said string
@@ -178,8 +179,8 @@ func (e hostFault) Error() string {
 
 func (e hostFault) Unwrap() error { return e.FaultError }
 
-// page returns the page that contains addr, reading it if need be, and with it
-// those of the next size bytes and others that will be asked for soon.
+// page returns the page that contains addr. If it has to read the page, it also
+// reads those of the next size bytes and others that will be needed soon.
 func (m *hostMemory) page(addr, size uint64) (page, error) {
 	at := addr &^ (pageSize - 1)
 	if pg, ok, err := m.kept(at); ok || err != nil {
@@ -214,7 +215,8 @@ func (m *hostMemory) kept(at uint64) (page, bool, error) {
 	return pg, ok, m.err
 }
 
-// ahead returns the addresses of pages to read: that at an address first.
+// ahead returns the addresses of pages to read, beginning with the page at an
+// address.
 func (m *hostMemory) ahead(at, size uint64) []uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

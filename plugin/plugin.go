@@ -24,8 +24,8 @@ const ProtocolVersion = 1
 // Name is what hosts dispense.
 const Name = "sfcore"
 
-// Handshake returns what a host and the plugin recognise each other by. It is
-// no secret: it tells the plugin that it was not started by hand.
+// Handshake returns the values by which a host and the plugin recognise each
+// other. They are not secret: they show that the plugin was not started by hand.
 func Handshake() goplugin.HandshakeConfig {
 	return goplugin.HandshakeConfig{
 		ProtocolVersion:  ProtocolVersion,

@@ -9,7 +9,7 @@ import (
 	"github.com/sfcore/sfcore/plugin/proto"
 )
 
-// optAddr is the converse of optional, and so are the functions here of those
+// optAddr is the inverse of optional. The functions here are the inverses of those
 // in convert.go.
 func optAddr(v *uint64) report.OptAddr {
 	if v == nil {

@@ -16,8 +16,8 @@ import (
 // open and cache memory.
 const maxSessions = 64
 
-// connections are the hosts that are connected. It is the server's
-// stats.Handler, by which gRPC tells of connections.
+// connections are the connected hosts. It is the server's stats.Handler, through
+// which gRPC reports connections.
 type connections struct {
 	mu    sync.Mutex
 	conns map[*connection]bool

@@ -10,8 +10,8 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// memory reads a process through delve, as it would be without delve's
-// breakpoints. It is safe for concurrent use.
+// memory reads a process through delve, and undoes delve's breakpoints. It is safe
+// for concurrent use.
 type memory struct {
 	mu          sync.Mutex // delve is not
 	process     proc.MemoryReadWriter
@@ -29,8 +29,8 @@ func newMemory(t *proc.Target) *memory {
 	return m
 }
 
-// ReadMem implements memreader.Reader. delve reads less than asked for where
-// memory ends, or nothing.
+// ReadMem implements memreader.Reader. At the end of memory, delve reads less than
+// it was asked for, or nothing.
 func (m *memory) ReadMem(p []byte, addr uint64) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,8 +51,8 @@ func (m *memory) ReadMem(p []byte, addr uint64) (int, error) {
 	return n, nil
 }
 
-// toPageEnd reads no further than the smallest page goes, so that a page that
-// cannot be read is no reason for an error before it.
+// toPageEnd does not read beyond the end of the smallest page, so that a page that
+// cannot be read causes no error in the page before it.
 func (m *memory) toPageEnd(p []byte, addr uint64) int {
 	const page = 4096
 	p = p[:min(uint64(len(p)), page-addr%page)]
@@ -62,7 +62,7 @@ func (m *memory) toPageEnd(p []byte, addr uint64) int {
 	return len(p)
 }
 
-// restore puts back what breakpoints have replaced.
+// restore puts back the bytes that breakpoints have replaced.
 func (m *memory) restore(p []byte, addr uint64) {
 	end := addr + uint64(len(p))
 	for _, b := range m.breakpoints {
