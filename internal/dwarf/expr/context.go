@@ -7,23 +7,24 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// Context is what an expression is evaluated in.
+// Context is the frame that an expression is evaluated in.
 type Context struct {
 	Arch *arch.Arch
 	// Regs are the registers of the frame.
 	Regs *arch.Regs
-	// Mem is memory; nil for none.
+	// Mem is the memory; it may be nil.
 	Mem *memreader.Words
 	// Bias is what is added to the operand of DW_OP_addr, and to the address that
 	// DW_OP_addrx finds.
 	Bias uint64
-	// Debug is what expressions of debug information refer to. It is nil in
-	// call frame information, which allows fewer operations [DWARF 5, 6.4.2].
+	// Debug provides the rest of what expressions of debug information refer to.
+	// It is nil for call frame information, which allows fewer operations
+	// [DWARF 5, 6.4.2].
 	Debug *Debug
 }
 
-// Debug is what expressions of debug information refer to. A function that is
-// nil knows nothing.
+// Debug provides what expressions of debug information refer to. A function may be
+// nil; its result is then unknown.
 type Debug struct {
 	// CFA returns the canonical frame address of the frame, FrameBase its
 	// DW_AT_frame_base.
@@ -47,7 +48,7 @@ type Debug struct {
 	OffsetSize int
 }
 
-// Error is a defect of an expression, or something in it that is not supported.
+// Error is a defect of an expression, or a part of it that is not supported.
 type Error struct {
 	Off int   // in bytes, in the expression
 	Op  uint8 // the operation; 0 if it is the expression as a whole

@@ -102,7 +102,7 @@ func (r *run) debug(op uint8, at int) error {
 		v.typ = t
 		v.bits = t.fit(v.bits)
 		r.pushValue(v)
-	case OpGNUParameterRef: // what was passed for a parameter that is not passed any more
+	case OpGNUParameterRef: // the value of a parameter that is no longer passed
 		r.uint(4)
 		r.pushOr(value{}, errNotKnown)
 	case OpGNUUninit:
@@ -112,7 +112,7 @@ func (r *run) debug(op uint8, at int) error {
 	return nil
 }
 
-// maxObject bounds the size of a piece, as no address space is larger.
+// maxObject bounds the size of a piece; no address space is larger.
 const maxObject = 1 << 48
 
 // stackValue makes the value on the stack that of the object.
@@ -149,8 +149,8 @@ func (r *run) add(n uint64) {
 	r.pushValue(v)
 }
 
-// entry returns what an expression gave when the function was entered. The stack
-// is used meanwhile.
+// entry returns the value that an expression had when the function was entered. It
+// uses the stack.
 func (r *run) entry(code []byte) (uint64, error) {
 	if r.c.Debug.Entry == nil {
 		return 0, errNotKnown
@@ -170,8 +170,8 @@ func (r *run) entryType(code []byte) Type {
 	return t
 }
 
-// RegisterOf returns the register that an expression consists of, as those of
-// parameters and of [Debug.Entry] do.
+// RegisterOf returns the register if an expression consists of nothing else.
+// Expressions of parameters and of [Debug.Entry] are like that.
 func RegisterOf(code []byte) (reg uint64, ok bool) {
 	if len(code) == 0 {
 		return 0, false
@@ -209,7 +209,7 @@ func (r *run) typ() Type {
 	return t
 }
 
-// typedRegister returns what a register holds as a value of a type.
+// typedRegister returns the contents of a register as a value of a type.
 func (r *run) typedRegister(n uint64, t Type) (uint64, error) {
 	v, err := r.register(n)
 	if err == nil && t.isFloat() && r.c.Arch.BigEndian {

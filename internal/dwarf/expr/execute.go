@@ -9,8 +9,8 @@ import (
 // addrSize is the size of an address on all architectures that arch has.
 const addrSize = 8
 
-// execute executes one operation, which begins at a position. What is wrong with
-// it may be left to the run.
+// execute executes one operation, which begins at a position. It may leave a
+// problem to the run.
 func (r *run) execute(op uint8, at int) error {
 	switch {
 	case op-OpBreg0 <= OpBreg31-OpBreg0:
@@ -203,7 +203,7 @@ func (r *run) register(n uint64) (uint64, error) {
 	return 0, &RegisterError{Reg: n}
 }
 
-// deref replaces the address on the stack with what is there.
+// deref replaces the address on the stack with the contents of that address.
 func (r *run) deref(size int, t Type) {
 	addr, known := r.popAddr()
 	switch {
@@ -224,7 +224,7 @@ var errShift = errors.New("the debug information shifts by more bits than the va
 
 var errNotKnown = errors.New("the debug information does not say")
 
-// ask pushes what a function knows.
+// ask pushes the result of a function of [Debug].
 func (r *run) ask(f func() (uint64, error)) {
 	if f == nil {
 		r.pushOr(value{}, errNotKnown)

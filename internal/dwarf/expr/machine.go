@@ -25,9 +25,9 @@ type value struct {
 }
 
 // Value evaluates an expression with the initial values on the stack, the last one
-// on top, and returns what is on top in the end. The error is an [*Error] if the
-// expression is damaged, and a [*RegisterError] or that of memory or of a function
-// of Debug if it needs what is not known.
+// on top, and returns the value on top in the end. The error is an [*Error] if the
+// expression is damaged. If the expression needs something unknown, the error is a
+// [*RegisterError], or the error of memory or of a function of Debug.
 func (m *Machine) Value(c *Context, code []byte, initial ...uint64) (uint64, error) {
 	r := run{m: m, c: c, code: code}
 	m.depth = 0

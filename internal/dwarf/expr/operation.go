@@ -87,5 +87,5 @@ const (
 	OpGNUConstIndex     = 0xfc
 )
 
-// OpName returns how an operation is called in errors.
+// OpName returns the name of an operation, for errors.
 func OpName(op uint8) string { return fmt.Sprintf("DW_OP %#02x", op) }

@@ -11,10 +11,10 @@ const (
 	Value                // the value is Value
 	Bytes                // the value is Data
 	Pointer              // a pointer to an object that is not in memory
-	Unknown              // Err says what would have to be known
+	Unknown              // unknown; Err says why
 )
 
-// Piece is where a part of an object is, or what it is.
+// Piece is the location or the value of a part of an object.
 type Piece struct {
 	Kind Kind
 	// Bits is the size of the part, 0 if it is the whole object.
@@ -32,10 +32,10 @@ type Piece struct {
 // their members, of which some tens are in registers.
 const maxPieces = 1024
 
-// Locate appends where an object is by an expression to dst: one piece, or
-// those that it is composed of, in their order in memory. No piece at all, as
-// one of Kind None, stands for an object that was optimised out. The error is
-// an [*Error].
+// Locate evaluates an expression that locates an object, and appends the location
+// to dst: one piece, or the pieces that the object is composed of, in their order
+// in memory. No piece at all, like one of Kind None, stands for an object that was
+// optimised out. The error is an [*Error].
 func (m *Machine) Locate(c *Context, code []byte, dst []Piece) ([]Piece, error) {
 	r := run{m: m, c: c, code: code, pieces: dst, first: len(dst)}
 	m.depth = 0
@@ -50,7 +50,7 @@ func (m *Machine) Locate(c *Context, code []byte, dst []Piece) ([]Piece, error) 
 	return r.pieces, nil
 }
 
-// simple makes p the location that the piece being described has.
+// simple makes p the location of the piece being described.
 func (r *run) simple(p Piece) {
 	if r.pending {
 		r.fail("two locations without a piece between them")

@@ -2,11 +2,10 @@ package expr
 
 import "math"
 
-// Encoding is how the bits of a base type are meant [DWARF 5, 7.8].
+// Encoding is the meaning of the bits of a base type [DWARF 5, 7.8].
 type Encoding uint8
 
-// The encodings that the stack knows; others are those of integers without a
-// sign.
+// The encodings that the stack knows. All others count as unsigned integers.
 const (
 	Float      Encoding = 0x04
 	Signed     Encoding = 0x05

@@ -1,9 +1,9 @@
 package info
 
-// CallSite is what is known of a call [DWARF 5, 3.4].
+// CallSite describes a call [DWARF 5, 3.4].
 type CallSite struct {
-	// Func is the name of the function that is called, as in [Location]; "" if
-	// it depends on Target, which may not be known either.
+	// Func is the name of the called function, as in [Location]. It is "" if the
+	// function depends on Target, which may be unknown too.
 	Func string
 	// Target computes the function's run-time address, in the caller.
 	Target Expr
@@ -12,7 +12,7 @@ type CallSite struct {
 
 // CallParameter is a value that was passed.
 type CallParameter struct {
-	// Where is the expression of the place in which the callee got it.
+	// Where locates the value in the callee.
 	Where []byte
 	// Value computes it, in the caller.
 	Value Expr
@@ -21,8 +21,8 @@ type CallParameter struct {
 // maxParams bounds the parameters of a call.
 const maxParams = 256
 
-// CallSite returns what is known of the call that returns to a link-time address;
-// nil if nothing is. The error is as Lookup's.
+// CallSite describes the call that returns to a link-time address. It returns nil
+// if the call is unknown. Errors are as for Lookup.
 func (d *Data) CallSite(ret uint64) (*CallSite, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -37,7 +37,7 @@ func (d *Data) CallSite(ret uint64) (*CallSite, error) {
 	return found[0].callSiteTo(ret), d.work.take()
 }
 
-// callSiteTo searches all below a function.
+// callSiteTo searches all entries below a function.
 func (e *entry) callSiteTo(ret uint64) *CallSite {
 	r := e.u.entries(e.attrs)
 	e.skip(&r)

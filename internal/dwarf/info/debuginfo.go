@@ -43,10 +43,10 @@ type Location struct {
 	Inlined bool
 }
 
-// Options find the files that debug information refers to. Functions may be
-// nil, and return nil if they find nothing; what they return must stay valid
-// as long as the Data. They are called one at a time, from within methods of
-// the Data, which they must not use.
+// Options find the files that debug information refers to. Functions may be nil,
+// and return nil if they find nothing. Their results must stay valid as long as
+// the Data. They are called one at a time, from within methods of the Data, and
+// must not use the Data.
 type Options struct {
 	// Supplement returns the supplementary file (made by dwz) with a name and
 	// build-id, as written in .gnu_debugaltlink.
@@ -54,10 +54,10 @@ type Options struct {
 	// Split yields the files that may be the .dwo with a name, as the compiler
 	// in directory dir wrote it.
 	Split func(name, dir string) iter.Seq[*elfx.File]
-	// Package returns the file (.dwp) into which all split units went.
+	// Package returns the file (.dwp) that holds all split units.
 	Package func() *elfx.File
 	// MaxWork bounds the entries, attributes and line number operations that are
-	// decoded; 0 for 2^31, which takes some ten seconds.
+	// decoded. 0 stands for 2^31, which take about ten seconds.
 	MaxWork int
 }
 
@@ -85,10 +85,10 @@ func New(f *elfx.File, opts Options) *Data {
 	return d
 }
 
-// Lookup appends the places in the source whose code is at a link-time address
-// to dst: the innermost inlined function first, the function that holds the
-// code last. It appends nothing where nothing is known. An error says what is
-// damaged or not to be found; what is known in spite of it is appended.
+// Lookup appends to dst the places in the source that the code at a link-time
+// address comes from: the innermost inlined function first, the function that holds
+// the code last. It appends nothing if nothing is known. An error says what is
+// damaged or missing; Lookup still appends what is known.
 func (d *Data) Lookup(addr uint64, dst []Location) ([]Location, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

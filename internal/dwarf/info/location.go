@@ -1,8 +1,8 @@
 package info
 
 // Expr is a DWARF expression, with the unit that its operations refer to. It is
-// safe for concurrent use. The zero Expr is none: of that only Known can be
-// called.
+// safe for concurrent use. The zero Expr stands for no expression; only its method
+// Known may be called.
 type Expr struct {
 	// Code are its operations, in a section.
 	Code []byte
@@ -34,7 +34,7 @@ func (e *Expr) Type(off uint64) (*Type, bool) {
 	return d.typeOf(at), true
 }
 
-// location returns the expression that an attribute has at an address; none if
+// location returns the expression of an attribute at an address, the zero Expr if
 // the object has no location there [DWARF 5, 2.6].
 func (u *unit) location(v value, addr uint64) Expr {
 	switch v.form {

@@ -4,13 +4,13 @@ import "slices"
 
 // Member is a part of a structure or union.
 type Member struct {
-	// Name is "" for what has none: an anonymous structure.
+	// Name is "" for an anonymous structure.
 	Name string
 	Type *Type
 	// Base is set for a base class.
 	Base bool
-	// Off is where it begins, in bytes; or Where computes its address from that of
-	// the structure, which is on the stack.
+	// Off is the offset in bytes. If Where is known, it computes the address
+	// instead, with the address of the structure on the stack.
 	Off   uint64
 	Where Expr
 	// Bits is the size of a bit field, or 0, and BitOff where it begins, in bits
@@ -19,18 +19,18 @@ type Member struct {
 	Bits, BitOff uint64
 }
 
-// Variants are members of which one is there, which an integer tells: of Rust's
-// enums [DWARF 5, 5.7.10].
+// Variants are members of which only one exists at a time; an integer selects it.
+// Rust's enums have them [DWARF 5, 5.7.10].
 type Variants struct {
-	// Discr is the integer; its Type is nil if there is none, with one variant.
+	// Discr is the integer. Its Type is nil if there is only one variant.
 	Discr Member
 	List  []Variant
 }
 
-// Variant is a member that is there if the discriminant has one of some values.
+// Variant is a member that exists if the discriminant has one of certain values.
 type Variant struct {
 	Member Member
-	// Default is set if it is there for all values that no other has.
+	// Default is set if the variant exists for all values that no other has.
 	Default bool
 	Values  []uint64
 }
@@ -65,7 +65,7 @@ func (t *Type) Members() (members []Member, variants *Variants) {
 	return members, variants
 }
 
-// member describes a member; it is none if it is static.
+// member describes a member. A static member is left out.
 func (e *entry) member() (m Member, ok bool) {
 	m = Member{Base: e.tag == tagInheritance}
 	var byteSize, oldOff, bitOff value

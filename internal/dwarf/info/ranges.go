@@ -46,7 +46,7 @@ func (g *ranges) find(addr uint64) *unitRange {
 	if !found {
 		i--
 	}
-	// What was discarded by the linker may overlap what was not.
+	// Code that the linker discarded may overlap code that it kept.
 	for n := 0; i >= 0 && n < maxOverlaps; i, n = i-1, n+1 {
 		if addr < g.list[i].hi {
 			return &g.list[i]
@@ -252,8 +252,8 @@ const (
 	viewPair // GNU's, for location lists
 )
 
-// bounds reads the addresses that an entry of a list is for. There are none if
-// it sets base instead, or is of no known kind, for which r becomes short.
+// bounds reads the addresses that an entry of a list is for. There are none if the
+// entry sets base instead. If its kind is unknown, r becomes short.
 func (u *unit) bounds(r *reader, kind byte, base *uint64) (lo, hi uint64, bounded bool) {
 	switch kind {
 	case baseAddressx:

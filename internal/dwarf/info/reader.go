@@ -93,7 +93,7 @@ func (r *reader) cstring() []byte {
 	return rest[:i]
 }
 
-// length reads an initial length, which also tells the size of offsets
+// length reads an initial length, which also gives the size of offsets
 // [DWARF 5, 7.4].
 func (r *reader) length() (n, offsetSize uint64) {
 	if n = r.uint(4); n == 0xffffffff {

@@ -28,25 +28,25 @@ type Variable struct {
 	Parameter bool
 	// Type is nil if it is unknown.
 	Type *Type
-	// Where says where the variable is. It is not known if the variable was
-	// optimised out, at least at this address.
+	// Where locates the variable. It is unknown if the variable was optimised out
+	// at this address.
 	Where Expr
 	// Const is the value if IsConst is set.
 	Const   Constant
 	IsConst bool
 }
 
-// Constant is the value of an object that is the same everywhere.
+// Constant is the value of an object that has the same value everywhere.
 type Constant struct {
-	// Data are its bytes as in memory; nil if it is the integer Int, of which
-	// as many low bits count as the type has.
+	// Data are its bytes as in memory. If Data is nil, the value is the integer
+	// Int, cut to the size of the type.
 	Data []byte
 	Int  uint64
 }
 
 // Scopes returns the functions at a link-time address, the innermost inlined one
-// first: as many as [Data.Lookup] names, in the same order. The error is as
-// Lookup's.
+// first: as many as [Data.Lookup] names, in the same order. Errors are as for
+// Lookup.
 func (d *Data) Scopes(addr uint64) ([]Scope, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -146,8 +146,8 @@ func (e *entry) variablesAt(addr uint64) []scopeEntries {
 	return scopes
 }
 
-// all describes the variables of a function. An instance leaves out what it has
-// nothing to say of: that is in the abstract one.
+// all describes the variables of a function. Variables that an instance leaves out
+// are in the abstract instance.
 func (s *scopeEntries) all(fn *entry, addr uint64) []Variable {
 	slices.SortStableFunc(s.locals, func(a, b localEntry) int { return b.depth - a.depth })
 	entries := slices.Clone(s.params)
@@ -190,8 +190,8 @@ func (e *entry) unsaid(said map[uint64]bool) []entry {
 // hidden are the names of strings that compilers add to functions.
 var hidden = []string{"__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"}
 
-// variable describes a variable. It is none to show if it has no name or is only
-// a declaration of one elsewhere.
+// variable describes a variable. A variable without a name, or a declaration of one
+// elsewhere, is not shown.
 func (e *entry) variable(addr uint64) (v Variable, ok bool) {
 	name, at := e.inherited(attrName)
 	if declared := e.attr(attrDeclaration); declared.known() || !name.known() {
@@ -205,7 +205,7 @@ func (e *entry) variable(addr uint64) (v Variable, ok bool) {
 	return v, true
 }
 
-// describe says of what type a variable is, and where or what.
+// describe fills in the type of a variable, and its location or value.
 func (e *entry) describe(v *Variable, addr uint64) {
 	if ref, at := e.inherited(attrType); ref.known() {
 		if t, ok := at.refer(ref); ok {

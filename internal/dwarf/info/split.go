@@ -114,7 +114,7 @@ func (d *Data) packageOf(u *unit) *file {
 	return pkg.contribution(reader{data: data, big: pkg.big}, u.id)
 }
 
-// contribution returns what an index says is the split unit with an id
+// contribution returns the parts that an index lists for the split unit with an id
 // [DWARF 5, 7.3.5.3].
 func (f *file) contribution(r reader, id uint64) *file {
 	version := r.uint(4)

@@ -47,17 +47,17 @@ const (
 	ASCII        = 0x12
 )
 
-// Type is a type. What it is made of is read when it is asked for; what of that is
-// damaged is left out, and the next error of a method of [Data] tells. It is safe
-// for concurrent use.
+// Type is a type. Its parts are read when they are needed. A damaged part is left
+// out, and the next error of a method of [Data] reports it. It is safe for
+// concurrent use.
 type Type struct {
 	Kind Kind
-	// Size is in bytes, 0 if it is unknown. That of a typedef or a qualified type
-	// is not known by itself: see [Type.Strip]. Nor is that of an array.
+	// Size is in bytes, 0 if unknown. A typedef, a qualified type (see
+	// [Type.Strip]) or an array has no size of its own.
 	Size uint64
-	// Encoding is that of a base type, or 0.
+	// Encoding is the encoding of a base type, otherwise 0.
 	Encoding uint8
-	// Declared is set for a type of which there is only a declaration.
+	// Declared is set for a type that is only declared.
 	Declared bool
 
 	d    *Data
@@ -119,9 +119,9 @@ func (d *Data) typeOf(e entry) *Type {
 	return t
 }
 
-// Elem returns what a pointer or reference refers to, an array consists of, a
-// function returns, an enumeration is stored as, a typedef stands for, or a
-// qualified type is without its qualifier. It is void where there is nothing.
+// Elem returns the type that a pointer or reference refers to, an array consists
+// of, a function returns, an enumeration is stored as, or a typedef stands for; or
+// a qualified type without its qualifier. It returns void if there is none.
 func (t *Type) Elem() *Type {
 	if t.d == nil {
 		return voidType
@@ -180,8 +180,8 @@ type Bound struct {
 	// Count is the number if Known is set.
 	Count uint64
 	Known bool
-	// Expr computes what the number is Less less than [DW_AT_count,
-	// DW_AT_upper_bound], or Var is a variable that holds it.
+	// Expr yields Count minus Less, or Var is a variable that holds that: the
+	// index in DW_AT_upper_bound is inclusive [DW_AT_count, DW_AT_upper_bound].
 	Expr Expr
 	Var  *Variable
 	Less int64
@@ -192,8 +192,8 @@ type Bound struct {
 	unit *unit
 }
 
-// Bound returns the number of elements of an array in its first dimension, as it
-// is at a link-time address of code.
+// Bound returns the number of elements of an array in its first dimension, for
+// code at a link-time address.
 func (t *Type) Bound(addr uint64) Bound {
 	if len(t.dims) == 0 {
 		return Bound{}
@@ -240,7 +240,7 @@ func (e *entry) dimensions() []Bound {
 	return dims
 }
 
-// set makes v, plus more, the number of elements.
+// set sets the number of elements to v plus more.
 func (b *Bound) set(u *unit, v value, more uint64) {
 	switch {
 	case v.form == formSecOffset, v.form == formLoclistx: // no compiler is known to write one

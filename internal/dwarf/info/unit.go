@@ -91,7 +91,7 @@ func (f *file) parseUnit(off uint64) *unit {
 	return u
 }
 
-// readEntry reads what the first entry says of the whole unit.
+// readEntry reads what the first entry says about the whole unit.
 func (u *unit) readEntry() {
 	if u.file.suffix != "" && u.version >= 5 {
 		// The tables of a split unit begin after their headers [DWARF 5, 7.3.2.1].
@@ -101,7 +101,7 @@ func (u *unit) readEntry() {
 	if !ok {
 		return
 	}
-	// Strings and addresses are given by tables that later attributes tell of.
+	// Strings and addresses are in tables that later attributes locate.
 	var low, name, dir, dwo value
 	for s, v := range e.attributes() {
 		switch s {

@@ -38,8 +38,8 @@ func (o *Object) float(t *info.Type) (string, error) {
 	return x + " + " + y + "i", err
 }
 
-// real writes a number of which the least significant byte is first. Formats of
-// one size are told apart by the name of the type.
+// real writes a number, given with its least significant byte first. The name of
+// the type tells formats of the same size apart.
 func (o *Object) real(b []byte, name string) (string, error) {
 	var v uint64
 	for i := range min(8, len(b)) {

@@ -17,13 +17,13 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// Frame is a frame whose variables are wanted. Addresses are run-time ones. It is
-// not safe for concurrent use, nor are its Scopes and Objects, which refer to it.
+// Frame is a frame with variables. Addresses are run-time addresses. A Frame is not
+// safe for concurrent use, nor are its Scopes and Objects, which refer to it.
 type Frame struct {
 	Arch *arch.Arch
 	Mem  memreader.Reader
-	// Data is the debug information of the module that PC is in; Bias is what is
-	// added to its link-time addresses.
+	// Data is the debug information of the module that contains PC. Bias is the
+	// load bias of the module.
 	Data *info.Data
 	Bias uint64
 	// PC is the lookup pc; see unwind.Frame.LookupPC.
@@ -34,21 +34,21 @@ type Frame struct {
 	// Wide returns the bytes of a register, by its DWARF number, that has no slot in
 	// Regs, in the order of memory; nil if they are unknown.
 	Wide func(reg uint64) []byte
-	// Return is the address at which the caller continues, and Caller the frame
-	// that is there; nil where the frame was not called.
+	// Return is the return address of the frame, and Caller the frame at that
+	// address; nil if the frame was not called.
 	Return uint64
 	Caller func() *Frame
 	// Name names code for pointers to functions; "" if it has no name.
 	Name func(addr uint64) string
 }
 
-// ErrOptimizedOut is why a variable has no value: it does not exist at this place
-// in the code, by the debug information. Errors of [Object] match it, with
-// errors.Is, as they do [ErrNotRecovered].
+// ErrOptimizedOut says that a variable has no value because, according to the debug
+// information, it does not exist at this place in the code. Errors of [Object]
+// match it and [ErrNotRecovered] with errors.Is.
 var ErrOptimizedOut = errors.New("optimised out")
 
-// ErrNotRecovered is why a value is not known: it is, or depends on, a register
-// that was not recovered.
+// ErrNotRecovered says that a value is unknown because it is in, or depends on, a
+// register that was not recovered.
 var ErrNotRecovered = errors.New("not recovered")
 
 // Scope is a function at a frame: the one that holds the code, or one that was
@@ -64,7 +64,7 @@ type Scope struct {
 }
 
 // Scopes returns the functions at a frame, the innermost inlined one first. An
-// error says what is damaged; what is known in spite of it is returned.
+// error says what is damaged; what is known is still returned.
 func (f *Frame) Scopes() ([]Scope, error) {
 	scopes, err := f.Data.Scopes(f.PC - f.Bias)
 	list := make([]Scope, len(scopes))
@@ -101,8 +101,8 @@ func (s *Scope) object(v *info.Variable, tr trail) Object {
 
 var errNoType = errors.New("the debug information lacks its type")
 
-// locate evaluates a location. object is the address that is on the stack and is
-// DW_OP_push_object_address, nil if there is none.
+// locate evaluates a location. object is the address that is initially on the
+// stack, and that DW_OP_push_object_address pushes; nil if there is none.
 func (s *Scope) locate(e *info.Expr, object *uint64, tr trail) ([]expr.Piece, error) {
 	c := s.context(e, object, tr)
 	var m expr.Machine
@@ -111,15 +111,15 @@ func (s *Scope) locate(e *info.Expr, object *uint64, tr trail) ([]expr.Piece, er
 }
 
 const (
-	// maxCallers bounds the frames that one value is followed through, as what a
-	// function was called with.
+	// maxCallers bounds the frames through which one value is followed, from a
+	// function to its caller.
 	maxCallers = 8
-	// maxAsked bounds how often callers are asked for one value, which an
-	// expression could do with each of its operations.
+	// maxAsked bounds how many values of callers one value may need: each
+	// operation of an expression could need one.
 	maxAsked = 64
 )
 
-// trail is the way of a value through callers.
+// trail is the path of a value through callers.
 type trail struct {
 	depth int
 	asked *int
@@ -202,8 +202,8 @@ func (s *Scope) computeBase(tr trail) (uint64, error) {
 
 var errNoFrameBase = errors.New("the function's frame base is unknown")
 
-// atEntry returns what a register held when the function was entered, as the
-// caller passed it.
+// atEntry returns the value that the caller passed in a register when it called the
+// function.
 func (s *Scope) atEntry(code []byte, tr trail) (uint64, error) {
 	f := s.frame
 	var caller *Frame
@@ -237,8 +237,8 @@ func (s *Scope) atEntry(code []byte, tr trail) (uint64, error) {
 
 var errNoCaller = fmt.Errorf("%w: the arguments of the call are unknown", ErrNotRecovered)
 
-// calls reports whether a call in s certainly went to the function of callee,
-// and not to one that went on to it by a jump, with other arguments.
+// calls reports whether a call in s certainly went to the function of callee. If it
+// went to another function that jumped to callee, the arguments differ.
 func (s *Scope) calls(site *info.CallSite, callee *Scope, tr trail) bool {
 	if site.Func != "" {
 		scopes, _ := callee.frame.Scopes()
@@ -258,7 +258,7 @@ func (s *Scope) value(e *info.Expr, tr trail) (uint64, error) {
 	return m.Value(&c, e.Code)
 }
 
-// reason makes an error one of the reasons that are shown.
+// reason turns an error into one of the reasons that are shown.
 func reason(err error) error {
 	if unknown := (*expr.RegisterError)(nil); errors.As(err, &unknown) && !errors.Is(err, ErrNotRecovered) {
 		return fmt.Errorf("%w: %w", ErrNotRecovered, err)

@@ -14,7 +14,7 @@ type location struct {
 	size   uint64 // of the object, in bytes; 0 if unknown
 }
 
-// maxRead bounds what is read at once, in bytes.
+// maxRead bounds how many bytes are read at once.
 const maxRead = 1 << 16
 
 var (
@@ -82,7 +82,7 @@ func (l *location) read(f *Frame, off, size uint64) ([]byte, error) {
 // piece is a part of an object of whole bytes.
 type piece expr.Piece
 
-// nowhere returns why nothing of the piece is known; nil if something may be.
+// nowhere says why the whole piece is unknown; nil if a part may be known.
 func (p *piece) nowhere() error {
 	switch p.Kind {
 	case expr.None:
@@ -172,8 +172,8 @@ func (p *piece) read(f *Frame, off, size, whole uint64) ([]byte, error) {
 	return all[off : off+size], nil
 }
 
-// register returns the first bytes of what a register holds, as its architecture
-// stores an object of that size.
+// register returns the first bytes of a register, as its architecture stores an
+// object of that size.
 func (p *piece) register(f *Frame, size uint64) ([]byte, error) {
 	var b []byte
 	reg, ok := f.Arch.FromDWARF(p.Reg)
@@ -214,7 +214,7 @@ func word(v, size uint64, big bool) []byte {
 	return b
 }
 
-// readMemory reads size bytes at addr, or says why not.
+// readMemory reads size bytes at addr. The error says why it cannot.
 func readMemory(mem memreader.Reader, addr uint64, size int) ([]byte, error) {
 	b, err := memreader.ReadFull(mem, addr, size)
 	if len(b) == size {

@@ -8,15 +8,14 @@ import (
 	"github.com/sfcore/sfcore/internal/dwarf/info"
 )
 
-// Object is a variable, or a part of one, or what a pointer points to. It is read
-// when it is asked for.
+// Object is a variable, a part of one, or the object that a pointer points to. It
+// is read when it is needed.
 type Object struct {
-	// Name is that of the variable or member; "[3]" of an element; "" of what has
-	// none.
+	// Name is the name of the variable or member, "[3]" for an element, or "".
 	Name string
 	// Type is nil if it is unknown.
 	Type *info.Type
-	// Base is set for the part of an object that is of a base class.
+	// Base is set for the part of an object that belongs to a base class.
 	Base bool
 
 	scope *Scope
@@ -35,7 +34,7 @@ func (o *Object) Address() (addr uint64, ok bool) {
 	return o.at.address(o.off)
 }
 
-// Shape is how an object is shown.
+// Shape says how an object is shown.
 type Shape uint8
 
 // The shapes.
@@ -43,7 +42,7 @@ const (
 	Scalar   Shape = iota // as a text
 	Members               // as its members, which have names
 	Elements              // as its elements
-	Target                // as a text and what it refers to: a pointer or reference
+	Target                // as a text and the object it refers to: a pointer or reference
 )
 
 // Shape returns how the object is shown.
@@ -74,8 +73,8 @@ func (o *Object) Shape() Shape {
 	}
 }
 
-// IsReference reports whether the object is a reference of C++, which stands for
-// what it refers to.
+// IsReference reports whether the object is a C++ reference, which is shown as the
+// object it refers to.
 func (o *Object) IsReference() bool {
 	if o.Type == nil {
 		return false
@@ -84,8 +83,8 @@ func (o *Object) IsReference() bool {
 	return k == info.Reference || k == info.RvalueReference
 }
 
-// Len returns how many parts the object has: members, elements, or the one that
-// it refers to. The error says why that is not known.
+// Len returns how many parts the object has: members, elements, or the one object
+// that it refers to. The error says why the number is unknown.
 func (o *Object) Len() (uint64, error) {
 	switch o.Shape() {
 	case Members:
@@ -100,8 +99,8 @@ func (o *Object) Len() (uint64, error) {
 	}
 }
 
-// Parts returns up to count parts of the object, from the one with an index on,
-// which is 0 for the first. The error says why there are not as many.
+// Parts returns up to count parts of the object, from an index on that counts from
+// 0. The error says why there are fewer.
 func (o *Object) Parts(from, count uint64) ([]Object, error) {
 	switch o.Shape() {
 	case Members:
@@ -123,8 +122,8 @@ func (o *Object) Parts(from, count uint64) ([]Object, error) {
 
 var errIncomplete = errors.New("this unit of the debug information only declares its type")
 
-// members returns the members of a structure or union, the active one only of
-// variants.
+// members returns the members of a structure or union. Of variants it returns only
+// the active one.
 func (o *Object) members() ([]Object, error) {
 	t := o.Type.Strip()
 	if t.Declared {
@@ -185,7 +184,7 @@ var errVirtual = errors.New("its location depends on the address of an object th
 
 var errVariant = errors.New("its discriminant has a value that the debug information does not list")
 
-// active returns the variant that is there.
+// active returns the variant that the discriminant selects.
 func (o *Object) active(vs *info.Variants) (*info.Variant, error) {
 	if vs.Discr.Type == nil {
 		if len(vs.List) == 1 {
@@ -216,7 +215,7 @@ func (o *Object) active(vs *info.Variants) (*info.Variant, error) {
 	return otherwise, nil
 }
 
-// target returns what a pointer or reference refers to.
+// target returns the object that a pointer or reference refers to.
 func (o *Object) target() (Object, error) {
 	addr, _, err := o.integer()
 	if err != nil {
@@ -302,7 +301,7 @@ func (o *Object) count(t *info.Type) (uint64, error) {
 // maxCount bounds the elements that an array on a stack is believed to have.
 const maxCount = 1 << 32
 
-// bound computes a number of elements: a value, or where it is.
+// bound computes a number of elements, from a value or from a location.
 func (s *Scope) bound(e *info.Expr) (uint64, error) {
 	pieces, err := s.locate(e, nil, newTrail())
 	if err != nil || len(pieces) != 1 {

@@ -17,11 +17,11 @@ const maxText = 200
 
 var errNotSupported = errors.New("values of this type are not supported")
 
-// Text returns the value as it is shown: a number, the name of an enumerator, an
-// address, with the string or the function that is there, or the string in an
-// array of characters. It is "" for other objects that have parts. Strings are
-// quoted, and cut after 200 bytes. The error is why there is no value: what is not
-// known, or not supported.
+// Text returns the value as text: a number, the name of an enumerator, an address
+// with the string or the function there, or the string in an array of characters.
+// It is "" for other objects that have parts. Strings are quoted, and cut after
+// 200 bytes. The error says why there is no value: something is unknown or not
+// supported.
 func (o *Object) Text() (string, error) {
 	if o.err != nil {
 		return "", o.err
@@ -70,7 +70,7 @@ func (o *Object) bytes(size uint64) ([]byte, error) {
 	return o.at.read(o.scope.frame, o.off, size)
 }
 
-// nowhere returns why nothing of the object is known, if nothing is.
+// nowhere says why the whole object is unknown; nil if a part is known.
 func (o *Object) nowhere() error {
 	if len(o.at.pieces) != 1 || o.at.pieces[0].Bits > 0 {
 		return nil
@@ -184,8 +184,8 @@ func (o *Object) base(t *info.Type) (string, error) {
 	return "", errNotSupported
 }
 
-// quoteChar quotes a character of size bytes; of one byte beyond ASCII, which may
-// be of any encoding, it tells the number.
+// quoteChar quotes a character of size bytes. For one byte beyond ASCII, whose
+// encoding is unknown, it writes the number.
 func quoteChar(r rune, size uint64) string {
 	if size == 1 && r >= utf8.RuneSelf {
 		return fmt.Sprintf(`'\x%02x'`, r)
@@ -243,7 +243,7 @@ func (o *Object) enum(t *info.Type) (string, error) {
 	return strconv.FormatUint(v, 10), nil
 }
 
-// pointer writes an address and what is there.
+// pointer writes an address and the string or function there.
 func (o *Object) pointer(t *info.Type) (string, error) {
 	v, _, err := o.integer()
 	if err != nil {
@@ -289,8 +289,8 @@ func readString(mem memreader.Reader, addr uint64) (string, bool) {
 	return quote(b, err == nil), true
 }
 
-// quote quotes a string, which ends with its first NUL. more is set if it continues
-// where there is none.
+// quote quotes a string, which ends at its first NUL. more is set if there is no
+// NUL and the string continues.
 func quote(b []byte, more bool) string {
 	for i, c := range b {
 		if c == 0 {
