@@ -25,7 +25,7 @@ func (c *Client) entry(id, kind, path string) entry {
 	if path == "" {
 		return entry{filepath.Join(c.cacheDir, id, kind), id}
 	}
-	// Names are bounded; the end of a path tells most.
+	// Names are bounded. The end of a path says most.
 	escaped := strings.NewReplacer("/", "#", "\x00", "#").Replace(path)
 	return entry{name: filepath.Join(c.cacheDir, id, kind+escaped[max(0, len(escaped)-maxName):])}
 }
@@ -92,7 +92,7 @@ func (e entry) store(r io.Reader, limit int64) (err error) {
 	return os.Rename(f.Name(), e.name)
 }
 
-// check reports whether an ELF file is the one that was asked for.
+// check reports whether an ELF file is the requested one.
 func (e entry) check(name string) error {
 	if e.id == "" {
 		return nil

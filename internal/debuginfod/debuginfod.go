@@ -24,25 +24,25 @@ import (
 const (
 	// connectTimeout bounds the time to connect to a server.
 	connectTimeout = 5 * time.Second
-	// defaultStall is how long a server may send nothing, as in elfutils.
+	// defaultStall is how long a server may be silent, as in elfutils.
 	defaultStall = 90 * time.Second
 	// defaultTotal bounds the time for one file.
 	defaultTotal = 10 * time.Minute
 	// defaultSize bounds the bytes of one file. The largest debug files known
 	// have some gigabytes.
 	defaultSize = 8 << 30
-	// missFor is how long a file that no server has is not asked for again, as
-	// in elfutils.
+	// missFor is how long to wait, as in elfutils, before asking again for a file
+	// that no server has.
 	missFor = 10 * time.Minute
 )
 
-// Client fetches files, as [FromEnvironment] returned it. It is safe for
-// concurrent use. Its methods return the names of files in the cache, which the
-// caller may read and must not change; or [ErrNotFound], what ended ctx, or what
-// was wrong with an answer.
+// Client fetches files; [FromEnvironment] returns one. It is safe for concurrent
+// use. Its methods return the names of files in the cache, which the caller may
+// read but must not change. The error is [ErrNotFound], the cause that ended ctx,
+// or a problem with an answer.
 type Client struct {
-	// Progress, if not nil, is told how many bytes of how many (0 if unknown)
-	// of a file were fetched.
+	// Progress, if not nil, is called with how many bytes of a file were fetched,
+	// and its size, 0 if unknown.
 	Progress func(done, total int64)
 
 	servers  []string      // base URLs, in the order in which they are asked
@@ -65,8 +65,8 @@ var ErrNoServers = errors.New("DEBUGINFOD_URLS is not set, so there is no server
 
 // FromEnvironment returns a Client as the variables DEBUGINFOD_URLS,
 // DEBUGINFOD_CACHE_PATH, DEBUGINFOD_TIMEOUT, DEBUGINFOD_MAXTIME and
-// DEBUGINFOD_MAXSIZE say [debuginfod_find_debuginfo(3)]. All of its work ends
-// when ctx does.
+// DEBUGINFOD_MAXSIZE say [debuginfod_find_debuginfo(3)]. All its work ends when
+// ctx does.
 func FromEnvironment(ctx context.Context) (*Client, error) {
 	c := &Client{
 		stall:   seconds("DEBUGINFOD_TIMEOUT", defaultStall),
@@ -106,8 +106,8 @@ func seconds(variable string, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// Executable fetches the file that was run, by its build-id in lower-case
-// hexadecimal, and returns its name.
+// Executable fetches a program or library, by its build-id in lower-case
+// hexadecimal, and returns the name of the file.
 func (c *Client) Executable(id string) (string, error) { return c.fetch(id, "executable", "") }
 
 // DebugInfo fetches the debug file of a build-id and returns its name.

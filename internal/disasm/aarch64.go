@@ -6,8 +6,8 @@ import (
 	"github.com/sfcore/sfcore/arch"
 )
 
-// effect is what instructions of aarch64 do beside going somewhere. Registers
-// are called as the fields of the encoding are.
+// effect is what instructions of aarch64 do, apart from control flow. Registers
+// have the names of the encoding's fields.
 type effect uint16
 
 const (
@@ -28,9 +28,9 @@ const (
 	entry                       // functions begin there
 )
 
-// aarch64Forms are the instructions that are known: the first whose value is
-// there under the mask. What is in none, like BRK, BR and ERET, leads nowhere
-// [Arm ARM, C4.1].
+// aarch64Forms are the known instructions. The first entry whose value is there
+// under the mask applies. Instructions without an entry, like BRK, BR and ERET,
+// lead nowhere [Arm ARM, C4.1].
 var aarch64Forms = []struct {
 	mask, value uint32
 	next        Next
@@ -133,8 +133,8 @@ func (f *Flow) aarch64(a *arch.Arch, code []byte, pc uint64) {
 	}
 }
 
-// aarch64Effect says what an instruction does to registers. What it makes of the one
-// that holds an address comes first: LDP may load that too.
+// aarch64Effect says what an instruction does to registers. The register that holds
+// an address is changed first, because LDP may load it too.
 func (f *Flow) aarch64Effect(a *arch.Arch, insn uint32, e effect, scale uint8) {
 	field := func(at int) arch.Reg { return arch.Reg(insn >> at & 31) }
 	rd, rn := field(0), field(5)
@@ -177,7 +177,7 @@ func (f *Flow) aarch64Effect(a *arch.Arch, insn uint32, e effect, scale uint8) {
 	}
 }
 
-// change is for an instruction to which register 31 is zero.
+// change is for instructions that read register 31 as zero.
 func (f *Flow) change(a *arch.Arch, reg arch.Reg) {
 	if reg != a.SP {
 		f.set(a, reg, arch.Rule{})
@@ -195,8 +195,8 @@ func (f *Flow) moveRt(a *arch.Arch, reg arch.Reg, load bool, at arch.Rule) {
 	}
 }
 
-// indexed returns the address that an offset from rn gives, which is also what
-// becomes of rn if mode is odd: after the access if it is 1, before if it is 3.
+// indexed returns the address rn plus an offset. If mode is odd, rn becomes that
+// address: after the access if mode is 1, before it if mode is 3.
 func (f *Flow) indexed(a *arch.Arch, rn arch.Reg, off int64, mode uint32) arch.Rule {
 	at := stackRule(a, rn, off)
 	if mode &= 3; mode&1 != 0 {

@@ -98,8 +98,8 @@ func (f *Flow) amd64Move(a *arch.Arch, inst x86asm.Inst) {
 	}
 }
 
-// amd64Stack returns the rule for the address of a memory operand, if that is
-// one by SP or FP alone.
+// amd64Stack returns the rule for the address of a memory operand, if it depends
+// only on SP or FP.
 func amd64Stack(a *arch.Arch, mem x86asm.Mem) arch.Rule {
 	if mem.Segment != 0 || mem.Index != 0 {
 		return arch.Rule{}
@@ -126,7 +126,7 @@ func changes(inst x86asm.Inst, reg []x86asm.Reg) bool {
 	return false
 }
 
-// amd64Value returns the rule for what an instruction makes of SP or FP.
+// amd64Value returns the rule for the value that an instruction gives SP or FP.
 func amd64Value(a *arch.Arch, inst x86asm.Inst, to arch.Reg) arch.Rule {
 	if amd64Reg(inst.Args[0]) != to {
 		return arch.Rule{} // a part of it
@@ -139,7 +139,7 @@ func amd64Value(a *arch.Arch, inst x86asm.Inst, to arch.Reg) arch.Rule {
 			return arch.RegOffset(to, int64(from))
 		case x86asm.SUB:
 			return arch.RegOffset(to, -int64(from))
-		default: // and such: nobody knows
+		default: // and such: unknown
 		}
 	case x86asm.Mem:
 		if op == x86asm.LEA {
@@ -153,8 +153,8 @@ func amd64Value(a *arch.Arch, inst x86asm.Inst, to arch.Reg) arch.Rule {
 	return arch.Rule{}
 }
 
-// amd64Reg returns the register that an argument is, NoReg if it is none of 64
-// bits.
+// amd64Reg returns the register that an argument is, NoReg if it is not a 64-bit
+// register.
 func amd64Reg(arg x86asm.Arg) arch.Reg {
 	reg, ok := arg.(x86asm.Reg)
 	if !ok || reg < x86asm.RAX || reg > x86asm.R15 {

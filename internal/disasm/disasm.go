@@ -22,17 +22,18 @@ const MaxSize = 15
 
 // Inst is a decoded instruction.
 type Inst struct {
-	// Text is the instruction, or a directive such as ".byte 0x06" for bytes
-	// that are none, and for AVX instructions, of which only the size is known.
+	// Text is the instruction. It is a directive such as ".byte 0x06" for bytes
+	// that are not an instruction, and for AVX instructions, whose size alone is
+	// known.
 	Text string
-	// Size is how many bytes it takes: at least 1, at most what was given.
+	// Size is its size in bytes: at least 1, at most the size of the input.
 	Size int
-	// Valid is unset if the bytes are no instruction.
+	// Valid is unset if the bytes are not an instruction.
 	Valid bool
 }
 
-// Decode decodes the instruction at address pc, of which code holds the first
-// bytes; with MaxSize bytes any instruction is whole. Names, which may be nil,
+// Decode decodes the instruction at address pc, which code begins with. MaxSize
+// bytes hold any instruction. Names, which may be nil,
 // returns the name of the symbol that contains an address and where it begins.
 // Empty code gives the zero Inst.
 func Decode(a *arch.Arch, code []byte, pc uint64, names func(addr uint64) (string, uint64)) Inst {
@@ -42,8 +43,7 @@ func Decode(a *arch.Arch, code []byte, pc uint64, names func(addr uint64) (strin
 	return decode(a, code, pc, names)
 }
 
-// Measure returns the size of the instruction that code begins with, and
-// whether it is one, as Decode does, in a fraction of the time.
+// Measure returns Size and Valid of [Decode], in a fraction of the time.
 func Measure(a *arch.Arch, code []byte) (size int, valid bool) {
 	inst := decode(a, code, 0, nil)
 	return inst.Size, inst.Valid
@@ -76,7 +76,7 @@ func Unit(a *arch.Arch) int {
 	return 1
 }
 
-// invalid is what stands for up to size bytes that are no instruction.
+// invalid stands for up to size bytes that are not an instruction.
 func invalid(code []byte, size int) Inst {
 	size = min(size, len(code))
 	var b strings.Builder
@@ -126,8 +126,8 @@ func decodeAMD64(code []byte, pc uint64, names func(uint64) (string, uint64)) In
 	return Inst{Text: text, Size: inst.Len, Valid: true}
 }
 
-// decoding is held while arm64asm or s390xasm decode: they write down, in a
-// variable of the package, which formats of instructions they have met.
+// decoding is held while arm64asm or s390xasm decode: they note in a variable of
+// the package which formats of instructions they have met.
 var decoding sync.Mutex
 
 func oneAtATime[I any](decode func([]byte) (I, error), code []byte) (I, error) {
@@ -194,8 +194,8 @@ func decodeS390X(code []byte, pc uint64, names func(uint64) (string, uint64)) In
 	return Inst{Text: text, Size: size, Valid: true}
 }
 
-// s390Text returns the text of an instruction: without operands where s390xasm
-// panics, as it does of VISTR without a mask that it expects.
+// s390Text returns the text of an instruction. It leaves out the operands if
+// s390xasm panics, as it does for VISTR without a mask.
 func s390Text(inst s390xasm.Inst, pc uint64) (text string) {
 	defer func() {
 		if recover() != nil {

@@ -7,7 +7,7 @@ type Next uint8
 
 // Where code continues.
 const (
-	Nowhere Next = iota // or nobody knows where
+	Nowhere Next = iota // or unknown
 	Through             // at the next instruction
 	Call                // at the next instruction, if what is called returns
 	System              // at the next instruction, if the system call returns
@@ -23,29 +23,31 @@ type Flow struct {
 	Next   Next
 	Size   int    // bytes of the instruction
 	Target uint64 // of a direct Call, Branch or Jump
-	// Entry is set where functions begin and nothing else does (ENDBR64, PACIASP).
+	// Entry is set for an instruction that only begins functions (ENDBR64, PACIASP).
 	Entry bool
-	// Leaves is set where SP is loaded from a register other than FP.
+	// Leaves is set if SP is loaded from a register other than FP.
 	Leaves bool
-	// SP, FP and the link register, if there is one, are these afterwards, by SP
-	// and FP before; Undefined if that is not known.
+	// SP, FP and the link register, if there is one, have these values afterwards,
+	// in terms of SP and FP before; Undefined if unknown.
 	SP, FP, LR arch.Rule
 	// Moves are registers that are stored in memory or loaded from there.
 	Moves [2]Move
 }
 
-// Move is where registers are stored, or loaded from. The zero Move is none.
+// Move says where registers are stored or loaded from. The zero Move stands for no
+// move.
 type Move struct {
 	First arch.Reg
 	Num   uint8 // how many, one after the other: 8 bytes each
 	Load  bool
-	// At is the address of the first by SP and FP before the instruction, even if
-	// that changes them. What is loaded from an Undefined one may be anything.
+	// At is the address of the first, in terms of SP and FP before the instruction,
+	// even if the instruction changes them. If At is Undefined, the loaded value
+	// may be anything.
 	At arch.Rule
 }
 
-// FlowOf says what the instruction does that code, which is at address pc,
-// begins with. [MaxSize] bytes of code suffice. What is not known leads nowhere.
+// FlowOf says what the instruction at address pc does, which code begins with.
+// [MaxSize] bytes of code are enough. An unknown instruction leads nowhere.
 func FlowOf(a *arch.Arch, code []byte, pc uint64) Flow {
 	f := Flow{SP: arch.SameValue(a.SP), FP: arch.SameValue(a.FP), LR: arch.SameValue(a.LR)}
 	switch a.Machine {
@@ -59,7 +61,7 @@ func FlowOf(a *arch.Arch, code []byte, pc uint64) Flow {
 	return f
 }
 
-// set says what a register is afterwards, if it is one that is followed.
+// set notes the new value of a register, if the register is followed.
 func (f *Flow) set(a *arch.Arch, reg arch.Reg, r arch.Rule) {
 	switch reg {
 	case a.SP:
@@ -72,8 +74,8 @@ func (f *Flow) set(a *arch.Arch, reg arch.Reg, r arch.Rule) {
 	}
 }
 
-// store adds the storing of registers that follow each other, load the loading.
-// An Undefined address is not that of a stack.
+// store notes that consecutive registers are stored, load that they are loaded. An
+// Undefined address is not on the stack.
 func (f *Flow) store(first arch.Reg, num uint8, at arch.Rule) {
 	if at.Base != arch.Undefined {
 		f.move(Move{First: first, Num: num, At: at})

@@ -6,8 +6,8 @@ import (
 	"github.com/sfcore/sfcore/arch"
 )
 
-// s390Form is what instructions of s390x have in common, by the fields of the
-// encoding.
+// s390Form is the common effect of some instructions of s390x, in terms of the
+// fields of the encoding.
 type s390Form uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	s390E1                        // these are for formats with R1 and R2 in the fourth byte
 	s390EPair                     // ...
 	s390EPairs                    // ...
-	s390ToFloat                   // R2 is put where nobody follows, from where it may come back
+	s390ToFloat                   // R2 goes to a place that is not followed, from where it may come back
 	s390FromFloat                 // R1 comes from there
 	s390Copy                      // R1 becomes R2
 	s390Address                   // R1 becomes the address
@@ -41,10 +41,10 @@ const (
 	s390System                    // calls the system
 )
 
-// s390Forms are the instructions that are known, by their operation codes: the
-// first range that has it [Principles of Operation, B]. The second byte is 0
-// where the operation code has one byte only. EX and EXRL are taken for what
-// compilers use them for, which are operations on memory.
+// s390Forms are the known instructions, by ranges of operation codes; the first
+// range applies [Principles of Operation, B]. The second byte is 0 if the operation
+// code has only one byte. EX and EXRL are taken for operations on memory, for which
+// compilers use them.
 var s390Forms = []struct {
 	first, last uint16
 	form        s390Form
@@ -213,7 +213,7 @@ func s390Size(first byte) int {
 	return 6
 }
 
-// s390Operation returns the operation code: of what has one byte, that and 0.
+// s390Operation returns the operation code. A code of one byte is followed by 0.
 func s390Operation(code []byte) uint16 {
 	op := uint16(code[0]) << 8
 	switch code[0] {
@@ -341,7 +341,7 @@ func (f *Flow) s390xJump(a *arch.Arch, code []byte, pc uint64, form s390Form) {
 	}
 }
 
-// clear notes that registers change, nobody knows how.
+// clear notes that registers have unknown values.
 func (f *Flow) clear(a *arch.Arch, regs ...arch.Reg) {
 	for _, reg := range regs {
 		f.set(a, reg&15, arch.Rule{})

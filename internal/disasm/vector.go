@@ -15,8 +15,8 @@ type vector struct {
 	fp bool
 }
 
-// decodeVector decodes the instruction that code begins with; the size is 0 if
-// that is another, or cut off. All but VZEROUPPER and VZEROALL have a ModRM byte
+// decodeVector decodes the instruction that code begins with. The size is 0 if it is
+// not a vector instruction, or cut off. All but VZEROUPPER and VZEROALL have a ModRM byte
 // [Intel SDM 2A, 2.3, 2.7].
 func decodeVector(code []byte) (v vector) {
 	var opcodeMap, other byte // other is the register VEX.vvvv, inverted

@@ -20,14 +20,14 @@ type File struct {
 	BigEndian bool
 	Entry     uint64
 	Progs     []Prog
-	// Bias is the run-time address of a loaded image minus its link-time one,
-	// or 0. Set it where it is known: the dynamic linker may have added it to
-	// the addresses in PT_DYNAMIC.
+	// Bias is the run-time address of a loaded image minus its link-time
+	// address, or 0. Set it if it is known: the dynamic linker may have added it
+	// to the addresses in PT_DYNAMIC.
 	Bias uint64
-	// Problems are defects that the rest of the file is usable without.
+	// Problems are defects that leave the rest of the file usable.
 	Problems []error
-	// Name is the name that errors about the file begin with, for a file that
-	// is read beside another; or "".
+	// Name is what errors about the file begin with, if several files are read;
+	// otherwise "".
 	Name string
 
 	order    binary.ByteOrder
@@ -42,7 +42,7 @@ type Prog struct {
 	Filesz, Memsz, Align uint64
 }
 
-// Magic is what ELF files begin with.
+// Magic begins every ELF file.
 const Magic = "\x7fELF"
 
 // Values of the ELF format that sfcore needs [gABI; elf.h].
@@ -74,8 +74,8 @@ const (
 	// vm.max_map_count mappings, which distributions have raised to a million.
 	maxProgs = 4 << 20
 
-	// maxLoadedProgs bounds those of an image in memory: the kernel loads no program
-	// with more [linux fs/binfmt_elf.c: load_elf_phdrs].
+	// maxLoadedProgs bounds the program headers of an image in memory. The kernel
+	// loads no program with more [linux fs/binfmt_elf.c: load_elf_phdrs].
 	maxLoadedProgs = 64 << 10 / phdrSize
 )
 
@@ -120,8 +120,8 @@ func parse(data []byte, loaded bool) (*File, error) {
 	return f, nil
 }
 
-// checkIdent refuses what is not a 64-bit ELF image, in a sentence that says
-// what it is.
+// checkIdent refuses everything but 64-bit ELF images. The error says what the file
+// is.
 func (f *File) checkIdent() error {
 	d := f.Data
 	bad := func(off uint64, field, msg string) error { return &FormatError{Off: off, Field: field, Msg: msg} }
@@ -216,8 +216,8 @@ func (f *File) readProgs() {
 	}
 }
 
-// countProgs counts the program headers at off of a file that does not say how
-// many they are: as many as there is room for before what they describe.
+// countProgs counts the program headers at off of a file that does not say how many
+// there are: as many as fit before the first contents that they describe.
 func (f *File) countProgs(off uint64) uint64 {
 	n := uint64(0)
 	for end := uint64(len(f.Data)); n < maxProgs; n++ {
@@ -236,8 +236,8 @@ func (f *File) problem(off uint64, field, format string, args ...any) {
 	f.Problems = append(f.Problems, &FormatError{Off: off, Field: field, Msg: fmt.Sprintf(format, args...)})
 }
 
-// Bytes returns the size bytes at offset off of the file, or as many of them
-// as there are.
+// Bytes returns size bytes at offset off of the file, or fewer if the file ends
+// before.
 func (f *File) Bytes(off, size uint64) []byte { return within(f.Data, off, size) }
 
 func within(data []byte, off, size uint64) []byte {
@@ -293,8 +293,8 @@ func (f *File) PhdrAddr() uint64 {
 	return 0
 }
 
-// Span returns the link-time addresses that the PT_LOAD segments span. What
-// would wrap around the end of the address space is cut off.
+// Span returns the link-time addresses that the PT_LOAD segments span. It cuts off a
+// part that would wrap around the end of the address space.
 func (f *File) Span() (lo, hi uint64) {
 	for i := range f.Progs {
 		p := &f.Progs[i]

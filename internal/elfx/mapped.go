@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// MapFile returns the contents of a regular file, mapped where the system can,
-// and a function that releases them. It opens nothing but regular files: a
-// name found in a core may be that of a device or a pipe.
+// MapFile returns the contents of a regular file, mapped if the system can, and a
+// function that releases them. It opens only regular files: a name from a core may
+// lead to a device or a pipe.
 //
 // The file may shrink while it is mapped; reads past its new end then fault.
 // See memreader.Guard.
@@ -21,8 +21,8 @@ func MapFile(path string) (data []byte, release func(), err error) {
 	return MapOpen(f)
 }
 
-// OpenRegular opens a regular file for reading, and nothing else: opening
-// alone may block on a pipe or rewind a tape.
+// OpenRegular opens a file for reading only if it is regular: merely opening a file
+// may block on a pipe or rewind a tape.
 func OpenRegular(path string) (*os.File, error) {
 	if st, err := os.Stat(path); err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 
 // Note is an entry of a note segment or section.
 type Note struct {
-	// Name is the owner, without its NUL. What is longer than any owner known
-	// is cut off.
+	// Name is the owner, without its NUL, cut off to the length of the longest
+	// known owner.
 	Name string
 	Type uint32
 	Desc []byte // a part of the file
@@ -29,8 +29,8 @@ const (
 	// noteGNUBuildID is NT_GNU_BUILD_ID of owner "GNU".
 	noteGNUBuildID = 3
 
-	// maxBuildID bounds the length of a build-id: they are hashes, the longest
-	// of 64 bytes, and are copied into names.
+	// maxBuildID bounds the length of a build-id. Build-ids are hashes of up to 64
+	// bytes, and are copied into names.
 	maxBuildID = 64
 	// maxOwner bounds the length of an owner. The longest known one,
 	// "NetBSD-CORE", may carry a thread id.
@@ -38,8 +38,8 @@ const (
 )
 
 // notes yields the entries of note data. Name and descriptor are padded to
-// align bytes: 4, or 8 where the segment says so. Data that ends within an
-// entry yields what there is of it with an error, and ends.
+// align bytes: 4, or 8 if the segment says so. If the data ends within an entry,
+// notes yields the part that is there, with an error, and ends.
 func notes(data []byte, order binary.ByteOrder, align uint64) iter.Seq2[Note, error] {
 	if align != 8 {
 		align = 4

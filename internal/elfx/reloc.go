@@ -18,7 +18,7 @@ const (
 	maxAlign = 1 << 16
 )
 
-// reloc is a type of relocation that stands in unwind tables.
+// reloc is a type of relocation that occurs in unwind tables.
 type reloc struct {
 	size  int  // bytes of the field
 	pcrel bool // the address of the field is subtracted
@@ -32,16 +32,15 @@ var relocs = map[uint16]map[uint32]reloc{
 	22:  {4: {4, false}, 5: {4, true}, 22: {8, false}, 23: {8, true}},                 // R_390_32, PC32, 64, PC64
 }
 
-// Link returns a relocatable object as if it had been linked by itself: the
-// sections that get loaded have addresses, one after the other from 0 on, the
-// values of symbols are addresses, and the relocations of the named sections
-// have been applied. Where sections have addresses, as a just-in-time compiler
-// gives them to those that it loaded, they keep them and the others get none.
-// Symbols that the object does not define are at 0. A file of another type is
-// returned as it is.
+// Link returns a relocatable object as if it had been linked by itself: loadable
+// sections have addresses, one after the other from 0 on, the values of symbols are
+// addresses, and the relocations of the named sections have been applied. If
+// sections have addresses already, as in an object that a just-in-time compiler has
+// loaded, they keep them and the others get none. Symbols that the object does not
+// define are at 0. A file of another type is returned unchanged.
 //
-// What cannot be relocated is noted in Problems. The result has its own copy
-// of the file.
+// Relocations that cannot be applied are noted in Problems. The result has its own
+// copy of the file.
 func (f *File) Link(sections ...string) (*File, error) {
 	if f.Type != TypeRel {
 		return f, nil
@@ -72,7 +71,8 @@ type linker struct {
 	done  int // relocations so far
 }
 
-// place lays the sections out, unless that was done, and makes each a segment.
+// place gives the sections addresses, unless they have some, and makes each a
+// segment.
 func (l *linker) place() {
 	l.addrs = make([]uint64, len(l.sects))
 	placed := slices.ContainsFunc(l.sects, func(s Section) bool { return s.Flags&SectAlloc != 0 && s.Addr != 0 })
@@ -164,7 +164,7 @@ func (l *linker) apply(s, r, symtab *Section) {
 	}
 }
 
-// applyOne applies one relocation, or says why not.
+// applyOne applies one relocation. The error says why it cannot.
 func (l *linker) applyOne(s *Section, data, syms, rela []byte) string {
 	off, info, addend := l.order.Uint64(rela), l.order.Uint64(rela[8:]), l.order.Uint64(rela[16:])
 	typ, sym := uint32(info), info>>32

@@ -46,14 +46,14 @@ const (
 	// maxRatio bounds how many bytes one compressed byte may become: deflate
 	// cannot make more, and zstd makes about five of debug information.
 	maxRatio = 1032
-	// usualRatio is how many it becomes in debug information, at the most.
+	// usualRatio is the largest ratio seen in debug information.
 	usualRatio = 8
 
 	// maxSections bounds the section headers. Linked files have some tens;
 	// only object files with a section per function have thousands.
 	maxSections = 1 << 20
-	// maxSectionName bounds the length of a name, in bytes. All names might be
-	// one and the same long string.
+	// maxSectionName bounds the length of a name, in bytes: all names might be the
+	// same long string.
 	maxSectionName = 256
 )
 
@@ -149,8 +149,8 @@ func (f *File) sectionAt(i uint64) (Section, bool) {
 }
 
 // SectionData returns the contents of s: a part of the file, or new memory if
-// the section is compressed. Contents that the file does not hold in full are
-// an error beside what there is.
+// the section is compressed. If the file does not hold the whole contents, the part
+// that is there comes with an error.
 func (f *File) SectionData(s *Section) ([]byte, error) {
 	if s.Type == SectNobits {
 		return nil, nil
@@ -197,7 +197,7 @@ func (f *File) decompress(s *Section, data []byte) ([]byte, error) {
 		return nil, bad("ch_type", fmt.Sprintf("%d is not a known compression", kind))
 	}
 	// Debug information shrinks to a third or a quarter. Beyond that the buffer
-	// grows with what really comes out, whatever ch_size says.
+	// grows with the real output, whatever ch_size says.
 	out := bytes.NewBuffer(make([]byte, 0, min(size, usualRatio*uint64(len(data)))+bytes.MinRead))
 	_, err := io.Copy(out, io.LimitReader(r, int64(size)))
 	if err == nil && uint64(out.Len()) < size {

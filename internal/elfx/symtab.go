@@ -33,8 +33,8 @@ type Sym struct {
 // Type returns STT_*.
 func (s *Sym) Type() uint8 { return s.Info & 15 }
 
-// SymTab is a symbol table as it stands in the file; nothing is decoded before
-// it is asked for. The zero SymTab is empty.
+// SymTab is a symbol table in the file. Entries are decoded when they are needed.
+// The zero SymTab is empty.
 type SymTab struct {
 	Data    []byte // entries of SymSize bytes, in the file's byte order
 	Strings []byte // the names, each ended by a NUL
@@ -57,11 +57,11 @@ func (t *SymTab) Sym(i int) Sym {
 }
 
 // Symtab returns the symbol table in the first section of type SHT_SYMTAB, or
-// an empty one. What can be read of a damaged table comes with an error.
+// an empty one. The readable part of a damaged table comes with an error.
 func (f *File) Symtab() (SymTab, error) { return f.symtabOfType(SectSymtab) }
 
-// Dynsym returns the dynamic symbol table: that of the section of type
-// SHT_DYNSYM or, where there is none, the one that PT_DYNAMIC points to.
+// Dynsym returns the dynamic symbol table: the section of type SHT_DYNSYM or, if
+// there is none, the table that PT_DYNAMIC points to.
 func (f *File) Dynsym() (SymTab, error) {
 	t, err := f.symtabOfType(SectDynsym)
 	if err != nil || t.Len() > 0 {

@@ -19,8 +19,8 @@ type Debug struct {
 	CRC    uint32
 }
 
-// DebugFiles yields the files that may be the debug file of image, which is
-// the module's and was read from file: by build-id, then by .gnu_debuglink.
+// DebugFiles yields the files that may be the debug file of a module's image, which
+// was read from file: by build-id, then by .gnu_debuglink.
 func (r *Resolver) DebugFiles(m Module, image *elfx.File, file string) iter.Seq[Debug] {
 	return func(yield func(Debug) bool) {
 		id := image.BuildID()
@@ -41,7 +41,7 @@ func (r *Resolver) DebugFiles(m Module, image *elfx.File, file string) iter.Seq[
 	}
 }
 
-// linked yields where a file that an image names may be, as gdb looks for it
+// linked yields the places where gdb looks for a file that an image names
 // [gdb, Separate Debug Files].
 func (r *Resolver) linked(m Module, link, file string) iter.Seq[string] {
 	return func(yield func(string) bool) {
@@ -90,8 +90,8 @@ func HasCRC(name string, crc uint32) bool {
 	return err == nil && sum.Sum32() == crc
 }
 
-// Split yields the names of files that may be the split debug information
-// (.dwo) that a compiler in a directory wrote to a file, for an image.
+// Split yields the names of files that may be the split debug information (.dwo) of
+// an image: the compiler, in a directory, wrote it to a file with this name.
 func (r *Resolver) Split(name, dir, image string) iter.Seq[string] {
 	return unique(func(yield func(string) bool) {
 		recorded := name

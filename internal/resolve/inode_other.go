@@ -4,5 +4,5 @@ package resolve
 
 import "io/fs"
 
-// inode returns 0: the system has none. Time and size have to do.
+// inode returns 0, because the system has no inodes. Time and size must do.
 func inode(fs.FileInfo) uint64 { return 0 }

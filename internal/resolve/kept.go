@@ -23,14 +23,13 @@ type keptID struct {
 	id string
 }
 
-// minKept is the number of files from which keeping their build-ids saves more
-// time than it takes.
+// minKept is the number of files from which on keeping their build-ids saves time.
 const minKept = 256
 
 const keptHeader = "sfcore build-ids 1"
 
-// openKept reads the file for opts.Paths. What it does not hold, or does not
-// hold in this form, is found anew.
+// openKept reads the file for opts.Paths. Build-ids that it lacks, or holds in
+// another form, are read again.
 func openKept(opts Options) *kept {
 	k := &kept{ids: map[string]keptID{}}
 	if opts.CacheDir == "" {
@@ -84,8 +83,8 @@ func (k *kept) lookup(e *entry) (id string, ok bool) {
 	return was.id, ok && was.stamp == e.stamp
 }
 
-// save keeps the build-ids for the next run. Where that cannot be done, it will
-// have to look for itself.
+// save keeps the build-ids for the next run. If it fails, the next run reads them
+// again.
 func (k *kept) save(files []entry, ids []string) {
 	if k.file == "" || len(files) < minKept || os.MkdirAll(filepath.Dir(k.file), 0o700) != nil {
 		return

@@ -14,25 +14,25 @@ import (
 	securejoin "github.com/cyphar/filepath-securejoin"
 )
 
-// Options say where files are looked for.
+// Options say where to look for files.
 type Options struct {
 	// Exe is the file of the main program, "" to search for it.
 	Exe string
 	// Paths are files, and directories with files, of any layout.
 	Paths []string
-	// Sysroot is the directory that recorded paths are below; "" for this
-	// system's.
+	// Sysroot is the directory below which recorded paths are; "" for the root
+	// of this system.
 	Sysroot string
-	// ProcessRoot is the root directory as a live process sees it, which may
-	// be a container's; "" if there is none.
+	// ProcessRoot is the root directory of a live process, which may be in a
+	// container; "" if there is none.
 	ProcessRoot string
-	// CoreDir is the directory of the core; "" if the image is from no file.
+	// CoreDir is the directory of the core file; "" for other images.
 	CoreDir string
-	// DebugDirs are directories of debug files; nil for those of the system, in
+	// DebugDirs are directories of debug files; nil for the system's own, in
 	// Sysroot if it is given.
 	DebugDirs []string
-	// CacheDir is where the build-ids of the files below Paths are kept from
-	// one run to the next; "" not to keep them.
+	// CacheDir is where the build-ids of the files below Paths are kept for the
+	// next run; if it is "" they are not kept.
 	CacheDir string
 }
 
@@ -47,7 +47,7 @@ type Resolver struct {
 	byID func() map[string][]string
 }
 
-// New returns a Resolver. It looks at no file yet.
+// New returns a Resolver. It does not open any file yet.
 func New(opts Options) *Resolver {
 	r := &Resolver{opts: opts}
 	r.tree = sync.OnceValue(func() []entry { return list(opts.Paths) })
@@ -55,22 +55,22 @@ func New(opts Options) *Resolver {
 	return r
 }
 
-// Module is what is known of a module.
+// Module describes a module.
 type Module struct {
 	Path    string // as the process knew it; may end in " (deleted)"
 	BuildID string // in lower-case hexadecimal; "" if unknown
 	Main    bool   // it is the program itself
-	// Held is a name by which the file of a live process can be opened
-	// whatever became of Path; "" if there is none.
+	// Held is a path through which the file of a live process can be opened even
+	// if Path has changed; "" if there is none.
 	Held string
 }
 
 // recorded returns the module's path, without the mark of a deleted file.
 func (m *Module) recorded() string { return strings.TrimSuffix(m.Path, " (deleted)") }
 
-// Images yields the names of files that may be the module's, each once: the
-// program given, then those below Paths, at the recorded path in Sysroot or on
-// this system, beside the core, and in directories by build-id.
+// Images yields the names of files that may be the module's, each once: the given
+// program, then files below Paths, at the recorded path in Sysroot or on this
+// system, next to the core, and in directories by build-id.
 func (r *Resolver) Images(m Module) iter.Seq[string] {
 	return unique(func(yield func(string) bool) {
 		recorded := m.recorded()
@@ -103,8 +103,8 @@ func (r *Resolver) Images(m Module) iter.Seq[string] {
 	})
 }
 
-// maxByShape bounds the files that are proposed for a module of which neither a
-// build-id nor a name is known.
+// maxByShape bounds the files that are proposed for a module without a known
+// build-id or name.
 const maxByShape = 1 << 12
 
 // named yields the files below Paths with a base name, and reports whether to
@@ -126,7 +126,7 @@ func (r *Resolver) withID(id string) []string {
 	return r.byID()[id]
 }
 
-// idFiles returns where files with a build-id are in directories made for that:
+// idFiles returns the paths of files with a build-id in .build-id directories:
 // .build-id/NN/NNNN with a suffix.
 func (r *Resolver) idFiles(id, suffix string) []string {
 	if len(id) < 4 {
@@ -152,8 +152,8 @@ func (r *Resolver) debugDirs() []string {
 	return dirs
 }
 
-// inRoots returns where a path that is not this program's may be: in the
-// sysroot or, without one, as the process sees it and on this system.
+// inRoots returns the places where a recorded path may be: in the sysroot or,
+// without one, as the process sees it and on this system.
 func (r *Resolver) inRoots(name string) []string {
 	switch {
 	case !path.IsAbs(name):
@@ -173,8 +173,7 @@ func nonEmpty(name string) []string {
 	return []string{name}
 }
 
-// below returns where a path is below a root, or "". No symbolic link leads
-// out of it.
+// below returns a path below a root, or "". No symbolic link leads out of the root.
 func below(root, name string) string {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -187,7 +186,7 @@ func below(root, name string) string {
 	return filepath.Join(root, strings.TrimPrefix(joined, abs))
 }
 
-// unique leaves out what was yielded before.
+// unique leaves out names that were yielded before.
 func unique(names iter.Seq[string]) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		seen := map[string]bool{}

@@ -23,10 +23,10 @@ func (s Substitution) apply(path string) (string, bool) {
 	}
 }
 
-// Sources yields the names of files that may be the source file with a path, as
-// debug information has it: by the substitutions that apply, then at the path.
-// One that is not absolute, as after -ffile-prefix-map, is below the working
-// directory, and leaves it by no link, unless there is a sysroot.
+// Sources yields the names of files that may be the source file with a path from
+// debug information: by the substitutions that apply, then at the path itself. A
+// relative path, as after -ffile-prefix-map, is looked up below the working
+// directory, which no link may leave, unless there is a sysroot.
 func (r *Resolver) Sources(path string, substitutions []Substitution) iter.Seq[string] {
 	return unique(func(yield func(string) bool) {
 		for _, s := range substitutions {

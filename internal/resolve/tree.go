@@ -50,8 +50,8 @@ func list(roots []string) []entry {
 	return files
 }
 
-// indexIDs maps build-ids to the files that have them. Files that are as they
-// were in an earlier run are not opened again.
+// indexIDs maps build-ids to the files that have them. It does not open files that
+// have not changed since an earlier run.
 func indexIDs(files []entry, opts Options) map[string][]string {
 	kept := openKept(opts)
 	ids := make([]string, len(files))
@@ -93,7 +93,7 @@ func inParallel(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// readID returns the build-id of a file, "" if it has none or is no ELF file.
+// readID returns the build-id of a file, "" if it has none or is not an ELF file.
 func readID(name string) (id string) {
 	f, err := elfx.OpenRegular(name)
 	if err != nil {

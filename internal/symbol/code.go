@@ -8,8 +8,8 @@ import (
 )
 
 // region is a run of code: an executable section or, in an image without
-// section headers, an executable segment. The end of a symbol that gives no
-// size is unknown, but it does not reach out of its region.
+// section headers, an executable segment. The end of a symbol without a size is
+// unknown, but it does not reach beyond its region.
 type region struct {
 	lo, hi  uint64
 	section uint16 // its index; 0 if unknown

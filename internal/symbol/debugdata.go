@@ -22,8 +22,8 @@ const (
 	maxDictionary = 64 << 20
 )
 
-// openDebugdata opens the symbol table within .gnu_debugdata. The table's file
-// becomes the ELF file that is there.
+// openDebugdata opens the symbol table within .gnu_debugdata. The file of the table
+// becomes the ELF file inside.
 func openDebugdata(t *table) (elfx.SymTab, error) {
 	s := t.file.Section(debugdataSection)
 	if s == nil {
@@ -52,7 +52,7 @@ func openDebugdata(t *table) (elfx.SymTab, error) {
 	return tab, err
 }
 
-// unpackXZ returns what packed holds, up to limit bytes.
+// unpackXZ decompresses packed, up to limit bytes.
 func unpackXZ(packed []byte, limit int64) ([]byte, error) {
 	z, err := xz.NewReader(bytes.NewReader(packed), maxDictionary)
 	if err != nil {

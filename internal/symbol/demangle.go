@@ -17,9 +17,9 @@ const (
 	maxPackWork = 1 << 18
 )
 
-// Demangle returns the source form of a C++ (Itanium ABI) or Rust name. A name
-// that is not mangled, or that would take too long, is returned as it is; what
-// is longer than 8 KiB is cut off. Function names ending in @plt keep that.
+// Demangle returns the source form of a C++ (Itanium ABI) or Rust name. It returns a
+// name unchanged that is not mangled, or that would take too long. It cuts off
+// results of more than 8 KiB. Function names ending in @plt keep that ending.
 func Demangle(name string) string {
 	base, plt := strings.CutSuffix(name, "@plt")
 	if len(base) < 3 || base[0] != '_' || base[1] != 'Z' && base[1] != 'R' || len(base) > maxMangled {
@@ -40,8 +40,8 @@ func Demangle(name string) string {
 	return source
 }
 
-// demangled returns "" for what the demangler does not take. It was not
-// written for names from strangers, and a name is not worth a crash.
+// demangled returns "" if the demangler refuses a name or panics. It was not written
+// for hostile names, and a name is not worth a crash.
 func demangled(name string, options ...demangle.Option) (source string) {
 	defer func() {
 		if recover() != nil {
@@ -55,11 +55,11 @@ func demangled(name string, options ...demangle.Option) (source string) {
 	return source
 }
 
-// demangledCXX keeps away from the demangler what it would spend hours on: it
-// copies what is within a pack expansion for each argument of the pack, and
-// packs may be nested. So the pack expansions are counted first. Where that
-// promises too much work, the name is cut off before the first of them, which
-// mostly stands among the parameter types: those are then left out.
+// demangledCXX keeps names from the demangler that would take it hours. The
+// demangler copies the contents of a pack expansion for each argument of the pack,
+// and packs may be nested. So pack expansions are counted first. If they promise
+// too much work, the name is cut off before the first of them. That is usually
+// among the parameter types, which are then left out.
 func demangledCXX(name string) string {
 	if packWork(strings.Count(name, "Dp")+strings.Count(name, "sp"), len(name)) <= maxPackWork {
 		return demangled(name)
@@ -74,8 +74,8 @@ func demangledCXX(name string) string {
 	return unmask.Replace(source)
 }
 
-// packWork bounds the nodes that pack expansions make, each of which may be
-// within another, of packs with up to args arguments.
+// packWork bounds the nodes that nested pack expansions make, of packs with up to
+// args arguments.
 func packWork(expansions, args int) int {
 	if expansions == 0 {
 		return 0
@@ -87,16 +87,16 @@ func packWork(expansions, args int) int {
 	return n
 }
 
-// mangled is what maskIdentifiers finds out about a name.
+// mangled is what maskIdentifiers finds in a name.
 type mangled struct {
 	expansions int // pack expansions: Dp and sp
 	first      int // offset of the first one
 	units      int // identifiers, and other bytes: more than a pack has arguments
 }
 
-// The letters that pack expansions begin with are masked within identifiers.
-// Should an identifier be taken for one that is none to the demangler, then
-// that finds a byte that means nothing, but no pack expansion.
+// The letters that begin pack expansions are masked within identifiers. If this
+// code takes something for an identifier and the demangler does not, then the
+// demangler meets a meaningless byte, but no pack expansion.
 var (
 	mask   = strings.NewReplacer("D", "\x01", "s", "\x02")
 	unmask = strings.NewReplacer("\x01", "D", "\x02", "s")
@@ -139,9 +139,9 @@ func maskIdentifiers(name string) (masked string, m mangled) {
 	return b.String(), m
 }
 
-// numbered returns the length of what begins s, if that is a substitution
-// (S1A_), a template parameter (T1_) or an array bound (A16_): there, digits
-// do not begin an identifier.
+// numbered returns the length of a substitution (S1A_), a template parameter (T1_)
+// or an array bound (A16_) at the beginning of s. Their digits do not begin an
+// identifier.
 func numbered(s string) int {
 	digits := "0123456789"
 	switch s[0] {

@@ -7,8 +7,8 @@ import (
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 
-// index answers for every address what scan does, without reading the table:
-// it divides the code into spans that have one answer each.
+// index gives the same answers as scan, without reading the table: it divides the
+// code into spans that have one answer each.
 type index struct {
 	spans []span // by start
 	syms  []symbol

@@ -51,8 +51,8 @@ func findPLT(f *elfx.File) []*elfx.Section {
 	return plt
 }
 
-// entrySizes are the bytes that an entry takes where its section does not say;
-// 0 where linkers write entries of different sizes.
+// entrySizes are the sizes of entries in bytes, for sections that do not say; 0 if
+// linkers write entries of different sizes.
 var entrySizes = map[uint16]uint64{arch.EMX86_64: 16, arch.EMS390: 32, arch.EMAArch64: 0}
 
 // stubAt decodes the entry at addr of the table that section s holds.
@@ -81,9 +81,8 @@ func entryBytes(code []byte, off, size uint64) []byte {
 	return code[off : off+size]
 }
 
-// stubBefore decodes the entry of AArch64 around an offset. Entries have four to
-// six instructions, and the first of the table is larger, so the start is looked
-// for.
+// stubBefore decodes the entry of AArch64 around an offset. Entries have four to six
+// instructions, and the first of the table is larger, so it searches for the start.
 func stubBefore(a *arch.Arch, code []byte, base, off uint64) (stub, bool) {
 	const bti, br, insnSize, maxInsns = 0xd503245f, 0xd61f0220, 4, 6
 	insn := func(off uint64) uint32 { // instructions are little-endian in either byte order [Arm ARM, B2.6.2]

@@ -7,8 +7,8 @@ import (
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 
-// irelative is, by machine, the relocation of a slot for what a resolver in the
-// image itself returns [elf.h: R_*_IRELATIVE].
+// irelative is, by machine, the relocation of a slot that a resolver in the image
+// itself fills in [elf.h: R_*_IRELATIVE].
 var irelative = map[uint16]uint32{arch.EMX86_64: 37, arch.EMAArch64: 1032, arch.EMS390: 61}
 
 const relaSize = 24 // bytes of an Elf64_Rela
@@ -19,8 +19,8 @@ type rela struct {
 	addend   uint64
 }
 
-// relocations finds the relocation of a word. Few are asked for, so the tables
-// are read in place until more are.
+// relocations finds the relocation of a word. Usually few are needed, so the tables
+// are read in place at first.
 type relocations struct {
 	file   *elfx.File
 	reads  int
@@ -74,8 +74,8 @@ func (r *relocations) each(f func(addr uint64, x rela) bool) {
 	}
 }
 
-// slotName names what the relocation of a slot puts there, as gdb and objdump
-// spell it.
+// slotName names the function whose address a relocation puts into a slot, spelled
+// as by gdb and objdump.
 func (o *Object) slotName(slot uint64) string {
 	r, ok := o.relas.at(slot)
 	if !ok {

@@ -6,9 +6,9 @@ import (
 )
 
 // legacyRust returns a name of Rust's legacy form with one more underscore before
-// identifiers that begin with one: the demangler takes the first for a separator,
-// as newer names have it, and would leave it out. Names of other forms are
-// returned as they are.
+// identifiers that begin with one. The demangler takes the first underscore for a
+// separator, which newer names have, and would leave it out. Names of other forms
+// are returned unchanged.
 func legacyRust(name string) string {
 	rest, ok := strings.CutPrefix(name, "_ZN")
 	if !ok || !strings.Contains(name, "17h") {

@@ -6,19 +6,19 @@ import (
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 
-// query is an address that a table is asked for.
+// query is an address to look up in a table.
 type query struct {
 	addr uint64
 	code region // that addr is in
 	hit  int
 
-	// around is the best symbol whose size contains addr, nearest the best of
-	// those at the highest address up to addr.
+	// around is the best symbol whose extent contains addr. nearest is the best
+	// symbol at the highest address up to addr.
 	around, nearest symbol
 }
 
-// answer returns the symbol for the address: one that contains it; or the
-// nearest, if that does not say that it ends before.
+// answer returns the symbol for the address: one that contains it, or the nearest
+// one, unless that ends before the address.
 func (q *query) answer() symbol {
 	if q.around.rank == 0 && q.nearest.rank&rankSized == 0 {
 		return q.nearest
@@ -65,7 +65,7 @@ func (t *table) decodeFunc(b []byte) (s symbol, section uint16, ok bool) {
 
 // scan reads the whole table once, in place, for queries whose addresses
 // ascend. It gives up, and returns false, on a table whose symbols overlap so
-// much that it would take time without end.
+// much that the time would be unbounded.
 func (t *table) scan(qs []query) bool {
 	for i := range qs {
 		qs[i].nearest.value = qs[i].code.lo
@@ -102,8 +102,8 @@ func (t *table) scan(qs []query) bool {
 	return true
 }
 
-// offer improves queries, the first of which is the first at or after s. It
-// returns how many it looked at.
+// offer improves queries, beginning with the first at or after s. It returns how
+// many it examined.
 func (t *table) offer(qs []query, s *symbol, section uint16) int {
 	if !qs[0].code.holds(s.value, section) || !t.names(s) {
 		return 0

@@ -26,7 +26,7 @@ const (
 	FromNone         = "none"          // there is no table at all
 )
 
-// Location is what is known about an address.
+// Location describes an address.
 type Location struct {
 	Func   string // as the table spells it (mangled), without a version; see Demangle
 	Offset uint64 // the address minus the symbol's value, in bytes
@@ -80,9 +80,9 @@ func New(f *elfx.File, debug ...*elfx.File) *Object {
 	return o
 }
 
-// Lookup appends what is known about a link-time address (the pc minus the
-// load bias) to dst, the innermost inlined function first. An address whose
-// function is unknown appends nothing.
+// Lookup appends to dst the locations of a link-time address (the pc minus the load
+// bias), the innermost inlined function first. It appends nothing if the function
+// is unknown.
 func (o *Object) Lookup(addr uint64, dst []Location) []Location {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -93,8 +93,8 @@ func (o *Object) Lookup(addr uint64, dst []Location) []Location {
 	return append(dst, locs...)
 }
 
-// Prepare looks up many addresses at once, for [Object.Lookup] to find. It
-// reads each table once where as many Lookups would read it as many times.
+// Prepare looks up many addresses at once, so that [Object.Lookup] finds them. It
+// reads each table only once.
 func (o *Object) Prepare(addrs []uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

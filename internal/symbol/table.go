@@ -50,11 +50,11 @@ type symbol struct {
 // rank orders the symbols at one address. It is 0 where there is no symbol.
 type rank uint8
 
-// A symbol with a size says that the address is in it, one without may. Of
-// aliases, those that are typed as functions and those seen from outside are
-// how people know the function. Weak ones are no worse: libc's calloc is weak,
-// its __libc_calloc is global. An STT_GNU_IFUNC is no better than a local one:
-// it is the name of what the function there chooses.
+// A symbol with a size contains the address for certain; a symbol without may
+// contain it. Of several aliases, people know those that are typed as functions and
+// those that are visible from outside. Weak symbols rank no lower: libc's calloc is
+// weak, its __libc_calloc is global. An STT_GNU_IFUNC ranks no higher than a local
+// symbol: it names the function that the code there chooses.
 const (
 	rankLocal   rank = 1
 	rankVisible rank = 2
@@ -62,8 +62,8 @@ const (
 	rankSized   rank = 8
 )
 
-// better reports whether s names an address better than b, if there is a b,
-// where both contain it or neither does. Where nothing else decides, the name
+// better reports whether s is a better name for an address than b, if there is a b.
+// Both contain the address, or neither does. If nothing else decides, the name
 // does, as in gdb.
 func (t *table) better(s, b *symbol) bool {
 	switch {
@@ -80,8 +80,8 @@ func (t *table) better(s, b *symbol) bool {
 	return s.name > b.name
 }
 
-// maxTie bounds what is compared of two names: symbols without end at one
-// address, with one long name, must not take time without end.
+// maxTie bounds how many bytes of two names are compared: many symbols at one
+// address with the same long name must not take unbounded time.
 const maxTie = 256
 
 // compareNames orders names without their versions, as strcmp does.
@@ -206,7 +206,7 @@ func (t *table) find(o *Object, hits []hit) {
 	}
 }
 
-// names reports whether a symbol with this name may name code. Assemblers
+// names reports whether a symbol of this name may be a function. Assemblers
 // mark the kind of contents with $x and $d [AAELF64, mapping symbols];
 // compilers and annobin mark places.
 func (t *table) names(s *symbol) bool {
