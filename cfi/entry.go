@@ -35,8 +35,8 @@ type entry struct {
 	cie      int // offset of an FDE's CIE
 }
 
-// readEntry reads the header of the entry at off. Where its length is damaged,
-// its end is 0.
+// readEntry reads the header of the entry at off. If its length is damaged, its end
+// is 0.
 func (s *Section) readEntry(off int, e *entry) error {
 	*e = entry{off: off, c: cursor{data: s.data, pos: off, big: s.arch.BigEndian}}
 	c := &e.c
@@ -68,8 +68,8 @@ func (s *Section) readEntry(off int, e *entry) error {
 	return s.faultError(c)
 }
 
-// readID reads what tells CIEs and FDEs apart in .debug_frame: an offset from
-// its start, or all ones [DWARF 5, 6.4.1].
+// readID reads the field that tells CIEs and FDEs apart in .debug_frame: an offset
+// from its start, or all ones [DWARF 5, 6.4.1].
 func (s *Section) readID(e *entry) {
 	at := e.c.pos
 	id, none := uint64(0), uint64(0xffffffff)

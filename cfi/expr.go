@@ -35,8 +35,8 @@ func (x *context) eval(r rule) (uint64, error) {
 	return v, nil
 }
 
-// damaged says where in the section a defect of an expression is. Other errors
-// are as they were.
+// damaged adds the offset in the section to the defect of an expression. It returns
+// other errors unchanged.
 func (x *context) damaged(start int, err error) error {
 	var e *expr.Error
 	if !errors.As(err, &e) {

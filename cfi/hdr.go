@@ -7,9 +7,9 @@ import (
 	"github.com/sfcore/sfcore/arch"
 )
 
-// FrameAddr returns the run-time address of .eh_frame, which .eh_frame_hdr
-// tells. A module without section headers is recognised by its PT_GNU_EH_FRAME
-// segment alone, which is .eh_frame_hdr. The error is a [*FormatError].
+// FrameAddr returns the run-time address of .eh_frame from .eh_frame_hdr. A module
+// without section headers still has .eh_frame_hdr, as its PT_GNU_EH_FRAME segment.
+// The error is a [*FormatError].
 func FrameAddr(a *arch.Arch, hdr []byte, hdrAddr uint64) (uint64, error) {
 	t := table{data: hdr, addr: hdrAddr, big: a.BigEndian}
 	addr, err := t.parse()
@@ -85,8 +85,8 @@ func columnSize(enc uint8) int {
 	return 0
 }
 
-// prepare parses the header and makes sure that the table is sorted, which is
-// what a search relies on.
+// prepare parses the header and checks that the table is sorted, because a search
+// relies on that.
 func (t *table) prepare() error {
 	if t.data == nil {
 		return nil

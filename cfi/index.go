@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// index lists the FDEs of a section by address, for want of a table.
+// index lists the FDEs of a section by address, if there is no usable table.
 type index struct {
 	entries []indexEntry // strictly ascending
 	why     error        // why the table is not used; nil if there is none
@@ -17,7 +17,7 @@ type indexEntry struct {
 	off   int
 }
 
-// lookup returns the index, or nil while the table is to be used.
+// lookup returns the index, or nil as long as the table is used.
 func (s *Section) lookup() *index {
 	s.checked.Do(func() {
 		if err := s.table.prepare(); err != nil || s.table.n == 0 {
@@ -27,7 +27,7 @@ func (s *Section) lookup() *index {
 	return s.index.Load()
 }
 
-// doWithoutTable makes the index, because of a defect of the table.
+// doWithoutTable makes the index after a defect of the table was found.
 func (s *Section) doWithoutTable(why error) *index {
 	s.scanned.Do(func() {
 		ix := &index{why: why}

@@ -28,8 +28,8 @@ func (s *Section) FDEs() iter.Seq2[FDE, error] {
 	}
 }
 
-// Lookup returns the FDE that [Machine.Find] uses for pc. Its outcomes are those
-// of Find, without those that a program has.
+// Lookup returns the FDE that [Machine.Find] uses for pc. Its outcomes are those of
+// Find, except the errors of programs.
 func (m *Machine) Lookup(s *Section, pc uint64) (f FDE, found bool, err error) {
 	var p program
 	if found, err = m.enter(s, pc, &p); !found {
@@ -42,33 +42,33 @@ func (m *Machine) Lookup(s *Section, pc uint64) (f FDE, found bool, err error) {
 	return FDE{Off: uint64(p.fde), CIE: uint64(p.k.off), Start: e.start, Size: e.size, Signal: e.signal}, true, nil
 }
 
-// Row is what a program says for a range of addresses.
+// Row is the row of a program for a range of addresses.
 type Row struct {
 	// Lo and Hi bound the run-time addresses: Lo <= pc < Hi.
 	Lo, Hi uint64
-	// Row has the rules that need no evaluation; the others are Undefined in
-	// it, and in Exprs.
+	// Row has the rules that need no evaluation. The others are Undefined in Row,
+	// and listed in Exprs.
 	arch.Row
 	Exprs []Expr
 }
 
-// Expr is a rule that is given by a DWARF expression.
+// Expr is a rule that a DWARF expression gives.
 type Expr struct {
-	// Reg is what it recovers: a register, the return address where it is
-	// Arch.PC, or the CFA where it is arch.NoReg.
+	// Reg is the register that the rule recovers. Arch.PC stands for the return
+	// address, and arch.NoReg for the CFA.
 	Reg arch.Reg
-	// Value is set if the expression computes the value, and not the address
-	// where that is stored.
+	// Value is set if the expression computes the value, not the address where
+	// the value is stored.
 	Value bool
 	// Code is the expression, a part of the section.
 	Code []byte
 }
 
-// Rows yields the rows of an FDE that [Section.FDEs] gave, in ascending order,
-// leaving out empty ones. What a row refers to is valid until the next one, up
-// to which the Machine must not be used for anything else. A row that has no
-// rule for the CFA or the return address comes with an error; a damaged
-// program yields an error after the rows before the damage.
+// Rows yields the rows of an FDE from [Section.FDEs], in ascending order, without
+// empty ones. A row, and the data it refers to, is valid until the next one; the
+// Machine must not be used for anything else until then. A row without a rule for
+// the CFA or the return address comes with an error. A damaged program yields an
+// error after the rows before the damage.
 func (m *Machine) Rows(s *Section, f FDE) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		var p program

@@ -8,9 +8,9 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// Machine finds rows. The zero Machine is ready for use with any sections. It
-// holds what it needs for that, about 40 KiB, so that finding a row allocates
-// nothing; it is not safe for concurrent use.
+// Machine finds rows. The zero Machine is ready for use with any sections. It holds
+// about 40 KiB of state, so that finding a row allocates nothing. It is not safe for
+// concurrent use.
 type Machine struct {
 	arch    *arch.Arch
 	state   state
@@ -38,17 +38,17 @@ type cachedCIE struct {
 	state state
 }
 
-// Find gives the row that s has for pc. Its expressions are evaluated, for
-// which regs must be the registers at pc and mem, which may be nil, is read;
-// what they give is in the row as Absolute rules. The row's Extra is valid
-// until the Machine is used again. A rule that is a register and an offset is
-// passed on as it is, whether regs has the register or not.
+// Find gives the row that s has for pc. It evaluates expressions, with regs, the
+// registers at pc, and mem, which may be nil; their results are Absolute rules in
+// the row. The row's Extra is valid until the Machine is used again. A rule that is
+// a register and an offset is returned unchanged, whether regs has the register or
+// not.
 //
-// Found is false with no error if no FDE covers pc. An error is a
-// [*FormatError] if the information is damaged, or if the CFA or the return
-// address need what is not there: then it wraps a [*RegisterError] or a
-// [*memreader.FaultError]. Where another register's rule needs that, the rule
-// is Undefined.
+// Found is false with no error if no FDE covers pc. The error is a [*FormatError] if
+// the information is damaged. If the CFA or the return address needs an unknown
+// register or missing memory, the error wraps a [*RegisterError] or a
+// [*memreader.FaultError]. A rule of another register that needs these is
+// Undefined.
 //
 // Of several FDEs that cover pc, the one that begins last is used.
 func (m *Machine) Find(s *Section, pc uint64, regs *arch.Regs, mem *memreader.Words, row *arch.Row) (found bool, err error) {
@@ -97,9 +97,9 @@ func (m *Machine) enter(s *Section, pc uint64, p *program) (found bool, err erro
 	return true, nil
 }
 
-// search looks pc up in the table, which is believed as far as FDEs bear it
-// out. If there is none for pc, those on both sides must begin where the table
-// says, or the error says which does not.
+// search looks pc up in the table, and trusts the table as far as FDEs confirm it.
+// If no FDE covers pc, the FDEs on both sides must begin where the table says;
+// otherwise the error says which one does not.
 func (m *Machine) search(s *Section, pc uint64, p *program) (found bool, err error) {
 	i := s.table.search(pc)
 	for _, i := range [...]int{i, i + 1} {

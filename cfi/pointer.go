@@ -36,9 +36,9 @@ type Bases struct {
 	Text, Data uint64
 }
 
-// origin is what the pointers in some data are relative to: the run-time
-// addresses of its first byte, of text, data and the function, and what is
-// added to an absolute address.
+// origin holds the bases of pointers in some data: the run-time addresses of its
+// first byte, of text, data and the function, and the offset of an absolute
+// address.
 type origin struct {
 	self, text, data, fn, abs uint64
 }

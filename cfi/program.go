@@ -53,8 +53,8 @@ func (m *Machine) step(p *program) (next uint64, ok bool, err error) {
 	return 0, false, nil
 }
 
-// advance executes an instruction that changes the location. It returns where
-// the next row begins, or what is wrong with the instruction.
+// advance executes an instruction that changes the location. It returns where the
+// next row begins, or the defect of the instruction.
 func (p *program) advance(o instruction) (next uint64, problem string) {
 	c := &p.c
 	var delta uint64
@@ -86,8 +86,8 @@ func (p *program) advance(o instruction) (next uint64, problem string) {
 	return next, problem
 }
 
-// execute executes an instruction that does not change the location. It returns what
-// is wrong with it.
+// execute executes an instruction that does not change the location. It returns the
+// defect of the instruction.
 func (m *Machine) execute(p *program, o instruction) (problem string) {
 	c, k, st := &p.c, p.k, &m.state
 	switch o {

@@ -8,7 +8,7 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// context is what rules are evaluated in.
+// context holds what the evaluation of rules needs.
 type context struct {
 	m    *Machine
 	s    *Section
@@ -59,9 +59,9 @@ func (x *context) row(p *program, loc uint64, row *arch.Row) error {
 	return nil
 }
 
-// returnAddress translates the rule of the column of the return address. The
-// ABIs with a link register leave it there until a rule says otherwise; a call
-// that pushes leaves it nowhere else.
+// returnAddress translates the rule of the column of the return address. If there is
+// no rule, the address is in the link register, if the ABI has one; where calls
+// push it, it has no default.
 func (x *context) returnAddress(p *program, column int, loc uint64) (arch.Rule, error) {
 	r := x.m.state.column(column)
 	if r.kind == unspecified {

@@ -33,8 +33,8 @@ type rule struct {
 const noReg = 1<<32 - 1
 
 // columns are the registers whose rules are kept: those that have a slot in
-// arch.Regs, by number, and at raColumn the return address where its column is
-// none of them, like the PSW address (65) of s390x.
+// arch.Regs, by number, and at raColumn the return address if its column is another
+// one, like the PSW address (65) of s390x.
 const (
 	raColumn = arch.NumRegs
 	columns  = arch.NumRegs + 1
@@ -48,8 +48,7 @@ type state struct {
 	cols   [columns]rule
 }
 
-// assign makes st a copy of from. Only the rules that there are get copied, which
-// are few.
+// assign makes st a copy of from. It copies only rules that are set, which are few.
 func (st *state) assign(from *state) {
 	st.cfa, st.set, st.signed = from.cfa, from.set, from.signed
 	for set := from.set; set != 0; set &= set - 1 {

@@ -13,8 +13,8 @@ import (
 	"github.com/sfcore/sfcore/process"
 )
 
-// config is a launch configuration: sfcore's own spelling, and those of cppdbg
-// and of delve, so that configurations can be moved as they are.
+// config is a launch configuration, in sfcore's own spelling or in those of cppdbg
+// and delve, so that existing configurations keep working.
 type config struct {
 	CoreFile    string    `json:"coreFile"`
 	PID         processID `json:"pid"`

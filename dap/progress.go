@@ -29,7 +29,7 @@ func (s *session) startProgress(title string) *progress {
 	return &progress{session: s, title: title, begun: time.Now()}
 }
 
-// update says that done of total units, or of an unknown number (0), are done.
+// update reports that done units of total are done; total is 0 if unknown.
 func (p *progress) update(done, total int64) {
 	now := time.Now()
 	if !p.session.client.SupportsProgressReporting || now.Sub(p.begun) < progressAfter || now.Sub(p.shown) < progressEvery {

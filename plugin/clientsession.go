@@ -15,7 +15,7 @@ import (
 )
 
 // Session is a process that a plugin has open. It is safe for concurrent use.
-// Errors are gRPC statuses, whose codes sfcore.proto explains.
+// Errors are gRPC statuses; sfcore.proto explains the codes.
 type Session struct {
 	rpc  proto.PluginClient
 	id   uint64
@@ -45,9 +45,9 @@ func (s *Session) Threads(ctx context.Context) ([]report.Thread, error) {
 const maxStack = 1 << 24
 
 // Stacks walks the stacks of threads, or of all if tids is empty, and yields
-// them in that order, each as soon as it is known. With workings, frames say how
-// their callers were found. An error is the last thing yielded; leaving the loop
-// ends the walk.
+// them in that order, each as soon as it is known. With workings, frames also say
+// how their callers were found. An error is yielded last. Leaving the loop ends
+// the walk.
 func (s *Session) Stacks(ctx context.Context, workings bool, tids ...int) iter.Seq2[report.Thread, error] {
 	req := &proto.StacksRequest{Session: s.id, Workings: workings}
 	for _, tid := range tids {
@@ -164,8 +164,8 @@ func (s *Session) ReadMemory(ctx context.Context, p []byte, addr uint64) (n int,
 	return n, nil
 }
 
-// Locate names code: the result has an entry for each address. Of a return
-// address, ask for the one before it.
+// Locate names code: the result has an entry for each address. For a return
+// address, pass the address before it.
 func (s *Session) Locate(ctx context.Context, addrs ...uint64) ([]*proto.Location, error) {
 	reply, err := s.rpc.Locate(ctx, &proto.LocateRequest{Session: s.id, Addresses: addrs})
 	return reply.GetLocations(), err
@@ -180,7 +180,7 @@ func (s *Session) SFrame(ctx context.Context, addr uint64) ([]*proto.SFrameFunct
 	return collect(stream, err, func(f *proto.SFrameFunction) *proto.SFrameFunction { return f })
 }
 
-// Close ends the session. A process that this host holds is not read after that.
+// Close ends the session. After that the plugin reads nothing from this host.
 func (s *Session) Close(ctx context.Context) error {
 	_, err := s.rpc.Close(ctx, &proto.CloseRequest{Session: s.id})
 	if s.stop != nil {

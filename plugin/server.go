@@ -27,20 +27,21 @@ type Spec struct {
 	Options process.Options
 }
 
-// OpenFunc opens a process: of a live one it takes a snapshot and lets it go
-// on. Errors are sentences to be shown to the user.
+// OpenFunc opens a process. It takes a snapshot of a live process and lets it
+// continue. Errors are sentences for the user.
 type OpenFunc func(ctx context.Context, p Spec) (*process.Process, error)
 
-// DefaultLinger is how long a plugin waits for a connection unless told
-// otherwise: longer than a host takes to connect after starting it.
+// DefaultLinger is the default of [Server.Linger]. It is longer than a host takes
+// to connect to a plugin that it started.
 const DefaultLinger = time.Minute
 
 // Server is the plugin. Set Open, then serve.
 type Server struct {
 	Open OpenFunc
-	// Linger is how long the plugin continues after its last connection ended: when
-	// its host was killed, for example. 0 stands for [DefaultLinger]. The first
-	// connection may take a minute or, if that is longer, as long.
+	// Linger is how long the plugin keeps running after its last connection
+	// ended, for example because its host was killed. 0 stands for
+	// [DefaultLinger]. For its first connection the plugin waits a minute or, if
+	// that is longer, Linger.
 	Linger time.Duration
 
 	grpc  *grpc.Server
@@ -56,10 +57,11 @@ func Started() bool {
 	return os.Getenv(h.MagicCookieKey) == h.MagicCookieValue
 }
 
-// Serve serves the host that started this program until it ends the plugin, all
-// connections have been gone for the time of Linger, or ctx ends, which waits
-// shortly for calls to end. It takes over standard output, for the handshake,
-// and standard error, for the log. It exits if there is no host: see [Started].
+// Serve serves the host that started this program. It returns when the host ends
+// the plugin, when there has been no connection for the time of Linger, or when
+// ctx ends and calls have had a short time to finish. It takes over standard
+// output, for the handshake, and standard error, for the log. It exits if there is
+// no host: see [Started].
 func (s *Server) Serve(ctx context.Context) {
 	s.serve(ctx, nil)
 }
@@ -99,15 +101,15 @@ func (s *Server) serve(ctx context.Context, test *goplugin.ServeTestConfig) {
 const maxCalls = 256
 
 // stop ends the server, after the calls in progress if they do not take long.
-// Calls of go-plugin's own last as long as the connection, so that gRPC's
-// graceful stop would not end.
+// gRPC's graceful stop would never end, because go-plugin's own calls last as long
+// as the connection.
 func (s *Server) stop() {
 	s.conns.drain(stopTime)
 	s.grpc.Stop()
 }
 
-// catchUnary and catchStream make an error of a defect of sfcore in one call,
-// so that other sessions continue.
+// catchUnary and catchStream turn a defect of sfcore into an error of the one call
+// that met it, so that other sessions continue.
 func catchUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (reply any, err error) {
 	defer caught(&err)
 	return handle(ctx, req)

@@ -10,8 +10,8 @@ import (
 	"github.com/sfcore/sfcore/arch"
 )
 
-// Builder writes a table from what its functions' rows mean. Fill in the
-// fields and call Append.
+// Builder writes a table from the meaning of its functions' rows. Fill in the fields
+// and call Append.
 type Builder struct {
 	// Version is any version. V2 is written as of errata 1.
 	Version Version
@@ -28,8 +28,8 @@ type FuncRows struct {
 	// Start is the address, Size the size in bytes.
 	Start uint64
 	Size  uint32
-	// RepSize makes the function PCMASK if it is not 0: Rows are those of a
-	// block of so many bytes. Before V2 it can only be 16.
+	// RepSize, if not 0, makes the function PCMASK: Rows are those of a block of
+	// RepSize bytes. Before V2 it can only be 16.
 	RepSize uint8
 	// Signal makes it a signal trampoline; V3 only.
 	Signal bool
@@ -49,7 +49,7 @@ type RowAt struct {
 // Append appends the table to dst, for a section in which it will be at
 // address addr; tables of one section are aligned to 8 bytes. The functions
 // are sorted and the flags set accordingly. FDE type FLEX is used for
-// functions that need it, and is an error before V3, as is everything that the
+// functions that need it, which is an error before V3. So is everything else that the
 // version cannot express.
 func (b *Builder) Append(dst []byte, addr uint64) ([]byte, error) {
 	w, err := b.writer(addr)

@@ -6,7 +6,7 @@ import (
 	"github.com/sfcore/sfcore/arch"
 )
 
-// Columns are what a row says, in the notation of objdump and readelf:
+// Columns are the contents of a row, in the notation of objdump and readelf:
 //
 //	sp+16     base register and offset
 //	c-16      at that offset from the CFA
@@ -20,7 +20,7 @@ import (
 // "undefined".
 type Columns struct{ CFA, FP, RA string }
 
-// Columns shows what a row of the function says. Registers are shown whether
+// Columns shows the contents of a row of the function. It shows registers whether
 // they can be tracked or not. The error is a [*FormatError].
 func (f *Func) Columns(e *FRE) (Columns, error) {
 	if e.Count() == 0 {

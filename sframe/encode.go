@@ -119,8 +119,8 @@ func (w *writer) isRegular(f *FuncRows) bool {
 	return true
 }
 
-// implied reports whether a rule is what the header says, or what holds if
-// neither header nor row say anything; same is the register that is unchanged.
+// implied reports whether a rule is that of the header, or the default if neither
+// the header nor the row gives one. same is the register that is unchanged.
 func implied(r arch.Rule, fixed int8, same arch.Reg) bool {
 	if fixed != 0 {
 		return r == arch.AtCFA(int64(fixed))
@@ -128,8 +128,8 @@ func implied(r arch.Rule, fixed int8, same arch.Reg) bool {
 	return same != arch.NoReg && r == arch.SameValue(same)
 }
 
-// regular returns the words of a row of the default FDE type, or false if
-// there is none that says the same.
+// regular returns the words of a row of the default FDE type, or false if no such
+// row means the same.
 func (w *writer) regular(row *arch.Row, cfa int64) ([]word, bool) {
 	if row.CFA.Deref || row.CFA.Reg != w.arch.SP && row.CFA.Reg != w.arch.FP {
 		return nil, false
@@ -156,8 +156,8 @@ func (w *writer) regular(row *arch.Row, cfa int64) ([]word, bool) {
 	return words, true
 }
 
-// stored returns the word for where a register is, nil if none is needed, or
-// false if no word says it.
+// stored returns the word for the location of a register, nil if none is needed, or
+// false if no word can express it.
 func (w *writer) stored(r arch.Rule, fixed int8, same arch.Reg) (*word, bool) {
 	regWords := w.ABI == S390XBE && w.ver.regWords
 	switch {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// FormatError is damage in a section, or something that it should not say.
+// FormatError is damage in a section, or contents that it should not have.
 type FormatError struct {
 	// ID is a stable name of the kind of damage, like "fre-not-ascending".
 	// [Meanings] has them all.
 	ID string
-	// Off is where Field is, in bytes from the start of the section.
+	// Off is the offset of Field in the section, in bytes.
 	Off int64
 	// Field is spelled as in the specification of the table's version.
 	Field string

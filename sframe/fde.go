@@ -1,15 +1,16 @@
 package sframe
 
-// Func is one function descriptor entry, as written but for Start. It refers
-// to the section's bytes.
+// Func is one function descriptor entry. All fields except Start are as written. It
+// refers to the section's bytes.
 type Func struct {
-	// Off is where the FDE is, in bytes from the start of the section.
+	// Off is the offset of the FDE in the section, in bytes.
 	Off int64
 	// Start is the address of the function's first instruction.
 	Start uint64
 	// Size is in bytes.
 	Size uint32
-	// DataOff is where the function's data is in the FRE sub-section, in bytes.
+	// DataOff is the offset of the function's data in the FRE sub-section, in
+	// bytes.
 	DataOff uint32
 	// NumFREs is the number of rows; 16 bits in V3.
 	NumFREs uint32
@@ -44,7 +45,7 @@ func (f *Func) Table() *Table { return f.table }
 func (f *Func) PCMask() bool { return f.Info&infoPCMask != 0 }
 
 // Block returns the size of the block that a PCMASK function repeats, in
-// bytes: RepSize or, where the version has none, 16. It is 0 if the function
+// bytes: RepSize or, if the version has no such field, 16. It is 0 if the function
 // is not PCMASK, or damaged.
 func (f *Func) Block() uint32 {
 	if !f.PCMask() {
@@ -82,7 +83,7 @@ func (f *Func) startWidth() int {
 func (t *Table) size(i int) uint32 { return t.fdes.u32(i*t.fdeSize + t.startSize) }
 
 // fn decodes FDE i, which must exist, into f. An error means that the rows
-// cannot be found; what is in the FDE itself is filled in nevertheless.
+// cannot be found; the fields of the FDE itself are filled in nevertheless.
 func (t *Table) fn(i int, f *Func) *FormatError {
 	t.span(i, f)
 	return f.attributes()

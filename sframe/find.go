@@ -3,8 +3,8 @@ package sframe
 import "github.com/sfcore/sfcore/arch"
 
 // Lookup returns the function that pc is in. Functions that overlap are not
-// legal; of several, the one that starts last is returned, and of those that
-// start together the largest. Empty functions are never returned.
+// legal. Of several it returns the one that starts last, and of those with the same
+// start the largest. It never returns empty functions.
 //
 // It returns false and no error if the section has no function there. The
 // error is a [*FormatError] if the function's FDE is damaged, or if there is
@@ -33,7 +33,7 @@ func (s *Section) lookupInto(pc uint64, f *Func) (found bool, err error) {
 	return true, nil
 }
 
-// Find fills in row with how the caller of the frame at pc is recovered. It
+// Find fills in row with the rules that recover the caller of the frame at pc. It
 // has three outcomes:
 //
 //   - true: row is filled in. Its RA is undefined in an outermost frame.
@@ -41,10 +41,10 @@ func (s *Section) lookupInto(pc uint64, f *Func) (found bool, err error) {
 //   - false and an error, which is a [*FormatError] or [ErrSignalContext]:
 //     the section has something for pc, but it cannot be used.
 //
-// For the pc of a return address ask for the byte before it: the instruction
-// that is being executed is the call. Rules with registers other than SP and
-// FP hold only where those are known, in the innermost frame or in one that a
-// signal interrupted. Find does not allocate unless it fails.
+// For a return address, pass the address of the byte before it, which is in the
+// call. Rules with registers other than SP and FP need a frame where these are
+// known: the innermost frame, or one that a signal interrupted. Find allocates only
+// if it fails.
 func (s *Section) Find(pc uint64, row *arch.Row) (found bool, err error) {
 	var f Func
 	if found, err := s.lookupInto(pc, &f); !found {

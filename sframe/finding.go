@@ -5,16 +5,17 @@ import (
 	"slices"
 )
 
-// Severity says what a [Finding] means for who uses the section.
+// Severity says how serious a [Finding] is.
 type Severity uint8
 
 // The severities.
 const (
-	// Error: the format is violated; some lookup has no or a doubtful answer.
+	// Error: the format is violated; some lookups have no answer, or a doubtful
+	// one.
 	Error Severity = iota
-	// Warning: allowed or harmless, but most likely not what was meant.
+	// Warning: allowed or harmless, but probably not intended.
 	Warning
-	// Note: a habit of a producer, or a place where the texts leave a choice.
+	// Note: a habit of a producer, or a choice that the specification leaves open.
 	Note
 )
 
@@ -27,8 +28,8 @@ type Finding struct {
 	FormatError
 }
 
-// Meanings returns what every ID of a [FormatError] and of a [Finding] stands
-// for, in one line each.
+// Meanings returns the meaning of every ID of a [FormatError] and of a [Finding], in
+// one line each.
 func Meanings() map[string]string {
 	m := make(map[string]string, len(kinds))
 	for id, k := range kinds {

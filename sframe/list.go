@@ -2,10 +2,9 @@ package sframe
 
 import "iter"
 
-// Tables yields the tables of the section in their order. Where a header is
-// damaged or there is something that is no table, it yields a [*FormatError]
-// and a Table with what could be decoded, and continues with the next table that
-// can be found.
+// Tables yields the tables of the section in order. For a damaged header, or data
+// that is not a table, it yields a [*FormatError] and a Table with the fields that
+// could be decoded. It then continues with the next table that it finds.
 func (s *Section) Tables() iter.Seq2[Table, error] {
 	return func(yield func(Table, error) bool) {
 		s.walk(func(t *Table, err *FormatError) bool {

@@ -2,7 +2,7 @@ package sframe
 
 import "github.com/sfcore/sfcore/arch"
 
-// value is how a row gives the CFA, the return address or the frame pointer.
+// value is the CFA, the return address or the frame pointer as a row gives it.
 type value struct {
 	from  from
 	deref bool
@@ -39,9 +39,9 @@ func (f *Func) values(e *FRE) (cfa, ra, fp value, err *FormatError) {
 	return cfa, ra, fp, err
 }
 
-// regular reads a row of the default FDE type: the offset of the CFA from the
-// base register, and then those from the CFA of what the header does not fix
-// the place of: RA, FP. Further words have no meaning [SFrame 3, 3].
+// regular reads a row of the default FDE type: the offset of the CFA from the base
+// register, and then the offsets of RA and FP from the CFA, unless the header fixes
+// them. Further words have no meaning [SFrame 3, 3].
 func (f *Func) regular(e *FRE) (cfa, ra, fp value) {
 	t := f.table
 	base := t.Arch.FP
@@ -68,7 +68,7 @@ func (f *Func) regular(e *FRE) (cfa, ra, fp value) {
 	return cfa, ra, fp
 }
 
-// stored decodes the word for where a register is: its offset from the CFA or,
+// stored decodes the word for the location of a register: its offset from the CFA or,
 // on s390x in V2 errata 1, the register that holds it [SFrame 2 errata 1, 3.3].
 func (t *Table) stored(w int32) value {
 	if t.ABI == S390XBE && t.ver.regWords && w&1 != 0 {

@@ -6,14 +6,14 @@ import (
 	"github.com/sfcore/sfcore/arch"
 )
 
-// Options say how to decode a section. The zero Options are right for what
-// toolchains make.
+// Options say how to decode a section. The zero Options are right for the output of
+// toolchains.
 type Options struct {
-	// CTFFrame decodes version 1 as CTF Frame. Without it, that is done for
-	// tables whose header only adds up that way.
+	// CTFFrame decodes version 1 as CTF Frame. Without it, only tables whose
+	// header adds up that way are decoded so.
 	CTFFrame bool
-	// Machine is e_machine of the file that the section is from; tables for
-	// another are refused. 0 accepts all.
+	// Machine is e_machine of the file that holds the section. Tables for another
+	// machine are refused. 0 accepts all.
 	Machine uint16
 }
 
@@ -31,7 +31,7 @@ type Section struct {
 // Parse reads the header of an .sframe section, in time that does not depend
 // on the section's size. Nothing is copied: the section refers to data, which
 // must not change. addr is the address of data[0], at run time or as linked;
-// it decides which pcs [Section.Find] is asked for.
+// the pcs for [Section.Find] are of the same kind.
 //
 // No data is a section without functions. The error is a [*FormatError] if
 // there is no table that can be used; damage beyond that is reported by the

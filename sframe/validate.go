@@ -1,10 +1,10 @@
 package sframe
 
 // Validate checks everything that lookups rely on and everything that the
-// texts demand, and names the habits of producers that other readers trip
-// over. It returns what it found by ascending offset; nothing if all is well.
-// [Meanings] lists all that can be found. Time and memory are bounded by a
-// small multiple of the section's size.
+// specifications require. It also names habits of producers that other readers may
+// not expect. It returns findings by ascending offset, none if all is well.
+// [Meanings] lists all kinds. Time and memory are bounded by a small multiple of
+// the section's size.
 func (s *Section) Validate() []Finding {
 	var (
 		l      findings

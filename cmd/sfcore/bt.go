@@ -199,7 +199,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	return nil
 }
 
-// sources returns what --source asks for, nil if it was not given.
+// sources returns the lines to print for --source, nil if it was not given.
 func (c *btCommand) sources(t *process.Process) *sources {
 	if c.source < 0 {
 		return nil
@@ -230,7 +230,7 @@ func (c *btCommand) selected(t *process.Process) ([]*core.Thread, error) {
 	return threads, nil
 }
 
-// sayProblems prints problems, which go to standard error.
+// sayProblems prints problems to standard error.
 func sayProblems(stderr io.Writer, t *process.Process) {
 	for _, p := range t.Problems() {
 		fmt.Fprintf(stderr, "sfcore: %s\n", plain(p))

@@ -15,7 +15,7 @@ type threadReport struct {
 	TIDs []int `json:"tids,omitempty"` // with --group
 }
 
-// stackGroup is what threads with the same stack have in common.
+// stackGroup is a group of threads with the same stack.
 type stackGroup struct {
 	tids []int
 	name string // "" if not all have it
@@ -39,7 +39,7 @@ func groupStacks(ctx context.Context, t *process.Process, threads []*core.Thread
 	return first, groups
 }
 
-// report makes the report of a thread that of its group, if it is in one.
+// report extends the report of a thread to its group, if it is in one.
 func (g stackGroup) report(r *report.Thread) *threadReport {
 	if g.tids != nil {
 		r.Name = g.name

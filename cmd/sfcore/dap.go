@@ -68,7 +68,7 @@ func (c *dapCommand) run(cmd *cobra.Command, _ []string) error {
 	return server.ServeListener(cmd.Context(), listener)
 }
 
-// openForDAP opens what a launch configuration names.
+// openForDAP opens the process that a launch configuration names.
 func openForDAP(ctx context.Context, p dap.Spec, progress func(done, total int64)) (*process.Process, error) {
 	var img *core.Image
 	var err error

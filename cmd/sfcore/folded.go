@@ -10,8 +10,8 @@ import (
 	"github.com/sfcore/sfcore/process"
 )
 
-// foldedFormat renders stacks as programs that draw flame graphs read them: a
-// line for each, outermost frame first, and how many threads have it.
+// foldedFormat renders stacks for programs that draw flame graphs: a line for each
+// stack, outermost frame first, and how many threads have it.
 type foldedFormat struct{}
 
 func (foldedFormat) head(*report.Document) []byte { return nil }
@@ -37,9 +37,9 @@ func (goroutineFolded) goroutine(r *report.Goroutine) []byte {
 	return appendFolded(nil, &r.Stop, len(r.Frames), func(i int) *report.Frame { return &r.Frames[i].Frame }, len(r.IDs))
 }
 
-// appendFolded appends the line of a stack that a group has, or one if that is 0.
-// It begins with why the stack ends, if that is where frames are missing, so that
-// such stacks are not taken for others.
+// appendFolded appends the line of a stack. group is how many threads have it; 0
+// stands for 1. The line of an incomplete stack begins with the reason why it ends,
+// so that the stack is not mistaken for another.
 func appendFolded(b []byte, stop *report.Stop, frames int, frame func(i int) *report.Frame, group int) []byte {
 	separator := ""
 	if stop.Reason != "outermost" {

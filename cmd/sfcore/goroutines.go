@@ -17,7 +17,7 @@ import (
 	"github.com/sfcore/sfcore/process"
 )
 
-// delveProgram is the program that delve is in; see docs/RATIONALE.md.
+// delveProgram is the program that runs delve; see docs/RATIONALE.md.
 const delveProgram = "sfcore-delve"
 
 type goroutinesCommand struct {
@@ -104,7 +104,7 @@ func (c *goroutinesCommand) run(cmd *cobra.Command, args []string) error {
 	return l.print(cmd)
 }
 
-// maxGoroutineStop is when a live process is let go, whatever could be copied.
+// maxGoroutineStop bounds the time for which a live process is held.
 const maxGoroutineStop = 10 * time.Second
 
 // openGo opens the core, or takes a snapshot.

@@ -13,7 +13,7 @@ type goroutineFormat interface {
 	head(*report.Document) []byte
 	goroutine(*report.Goroutine) []byte
 	separator() string
-	// tail is told how many goroutines of the runtime were left out.
+	// tail gets the number of goroutines of the runtime that were left out.
 	tail(t *process.Process, hidden int) []byte
 }
 

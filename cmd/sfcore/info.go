@@ -81,7 +81,7 @@ func missing(modules []report.Module) bool {
 	return false
 }
 
-// writeLost lists what the end of a core file would have held.
+// writeLost lists what is missing because the core file is truncated.
 func writeLost(out *bufio.Writer, lost *report.Truncation) {
 	for i := range lost.Mappings {
 		m := &lost.Mappings[i]
@@ -122,7 +122,7 @@ func lines(m *report.Module) string {
 	return "-"
 }
 
-// writeHints says how to get what is missing.
+// writeHints says how to get missing files and source lines.
 func writeHints(out *bufio.Writer, modules []report.Module) {
 	var files, debug []string
 	for i := range modules {

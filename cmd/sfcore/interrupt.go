@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// patience is how long sfcore runs before it handles interrupts. That takes a
-// thread, and a tenth of the time in which a small core is read; what runs no
-// longer than this may as well end at once: the kernel lets go of a live process
-// and removes what was spooled. A download that has begun stays unfinished.
+// patience is how long sfcore runs before it handles interrupts. Handling them
+// takes a thread, and a tenth of the time that a small core takes. A run that is
+// shorter than this may as well end at once: the kernel lets a live process go and
+// removes temporary files. A download that has begun stays unfinished.
 const patience = 50 * time.Millisecond
 
-// interruptible returns a context that the first interrupt cancels, so that
-// what was found is still shown. The second ends what does not look at it.
+// interruptible returns a context that the first interrupt cancels, so that sfcore
+// still shows what it has found. The second interrupt ends the program.
 func interruptible() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	later := time.AfterFunc(patience, func() {

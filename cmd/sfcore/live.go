@@ -115,7 +115,7 @@ func (o *openFlags) attach(ctx context.Context, pid int, what core.AttachOptions
 	return process.New(img, opts), nil
 }
 
-// snapshot says how long a live process stood still, and with -v in what.
+// snapshot says how long a live process stood still and, with -v, in which phases.
 func (w *textFormat) snapshot(s *core.Snapshot, threads int) []byte {
 	b := fmt.Appendf(nil, "\nthe process stood still for %v: %d threads, %v of stacks copied",
 		round(s.StoppedFor), threads, byteSize(s.Copied))

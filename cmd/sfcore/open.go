@@ -87,9 +87,9 @@ func (o *openFlags) open(ctx context.Context, args []string) (*process.Process, 
 // is in use until the end.
 const largeCore = 8 << 20
 
-// collectLater has garbage of a large core collected from 16 MiB on, and less
-// often: at twice the memory, a third of the time goes into it. For a small core
-// asking for that takes longer than there is to gain.
+// collectLater makes the garbage collector start at 16 MiB and run less often for a
+// large core: at twice the memory it takes a third of the time. For a small core the
+// setting takes longer than it saves.
 func collectLater(name string) {
 	if info, err := os.Stat(name); err == nil && info.Size() >= largeCore && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
@@ -134,8 +134,8 @@ func (o *openFlags) options(ctx context.Context, program ...string) (process.Opt
 	return opts, nil
 }
 
-// cacheDir is where results are kept that only save time; "" if there is no
-// such directory.
+// cacheDir returns the directory for results that only save time; "" if there is
+// none.
 func cacheDir() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

@@ -35,7 +35,7 @@ func (p *progress) due() bool {
 	return true
 }
 
-// update says how many bytes are done, of total or of an unknown number (0).
+// update shows how many bytes are done, of total; 0 if that is unknown.
 func (p *progress) update(done, total int64) {
 	switch {
 	case !p.due():
@@ -46,15 +46,15 @@ func (p *progress) update(done, total int64) {
 	}
 }
 
-// count says how many functions of a module are done.
+// count shows how many functions of a module are done.
 func (p *progress) count(doing, module string, done, total int) {
 	if p.due() {
 		fmt.Fprintf(os.Stderr, "\r\x1b[K%s %s: %d%% of %d functions", doing, plain(module), 100*done/total, total)
 	}
 }
 
-// fetching says how many bytes of a file came from a server, of total or of
-// an unknown number (0). It may be called concurrently.
+// fetching shows how many bytes of a file came from a server, of total; 0 if that is
+// unknown. It may be called concurrently.
 func (p *progress) fetching(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sandbox is what remains allowed to this process, in steps: see [enterSandbox].
+// sandbox gives up the rights of this process in steps: see [enterSandbox].
 type sandbox struct{ config *landlock.Config }
 
 const (
 	readFS = landlock.AccessFSSet(unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR)
 
-	// spoolFS is what it takes to keep a core in a temporary file.
+	// spoolFS are the rights that a temporary file for a core needs.
 	spoolFS = readFS | landlock.AccessFSSet(unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_MAKE_REG|
 		unix.LANDLOCK_ACCESS_FS_REMOVE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE)
 
@@ -26,7 +26,7 @@ const (
 
 // enterSandbox gives up, for all threads, the rights to run programs, to use
 // the network, to change files other than temporary ones below spool, and to
-// look at other processes. The error says what the system lacks for that.
+// inspect other processes. The error says what the system lacks.
 func enterSandbox(spool string) (*sandbox, error) {
 	config, err := landlock.NewConfig(everyFS)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sandboxCalls are the system calls that a sandbox allows: those by which Go
-// programs run, and those that read files.
+// sandboxCalls are the system calls that a sandbox allows: those that Go programs
+// need to run, and those that read files.
 var sandboxCalls = []uint32{
 	unix.SYS_BRK, unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_MINCORE,
 	unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_SET_ROBUST_LIST, unix.SYS_SET_TID_ADDRESS, unix.SYS_RSEQ,
@@ -41,7 +41,8 @@ const (
 	seccompArch = 4
 )
 
-// allowOnly has all system calls but some fail with EPERM, in all threads.
+// allowOnly makes all system calls except the given ones fail with EPERM, in all
+// threads.
 func allowOnly(calls ...[]uint32) error {
 	const otherwise = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	program := []bpf.Instruction{

@@ -6,7 +6,7 @@ import "golang.org/x/sys/unix"
 
 const auditArch = unix.AUDIT_ARCH_X86_64
 
-// oldCalls are those of [sandboxCalls] that newer architectures have not.
+// oldCalls are system calls of [sandboxCalls] that newer architectures lack.
 var oldCalls = []uint32{
 	unix.SYS_ARCH_PRCTL, unix.SYS_TIME, unix.SYS_EPOLL_WAIT, unix.SYS_POLL,
 	unix.SYS_OPEN, unix.SYS_STAT, unix.SYS_LSTAT, unix.SYS_READLINK, unix.SYS_ACCESS,

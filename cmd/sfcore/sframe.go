@@ -64,7 +64,7 @@ func (o *fileFlags) check() error {
 }
 
 // open opens a program, library, object or core file, and loads its modules.
-// Files are tried first as ELF files; what is none may be a compressed core.
+// It first tries the file as an ELF file; any other file may be a compressed core.
 func (o *fileFlags) open(ctx context.Context, name string) (*module.Set, error) {
 	t, err := module.OpenFile(name, o.sidecar)
 	var format *elfx.FormatError
@@ -105,8 +105,8 @@ func (o *fileFlags) openCore(ctx context.Context, name string) (*module.Set, err
 	return module.Find(img, opts), nil
 }
 
-// sayFileProblems prints what is wrong with a file beside its section, and
-// reports whether anything is. Those of a core's modules are bt's to say.
+// sayFileProblems prints the problems of a file outside its section, and reports
+// whether there are any. It leaves the problems of a core's modules to bt.
 func sayFileProblems(stderr io.Writer, t *module.Set) bool {
 	said := false
 	for _, p := range problemsOf(t) {
@@ -122,7 +122,7 @@ func sayFileProblems(stderr io.Writer, t *module.Set) bool {
 // problemsOf returns what is wrong with an image and its modules.
 func problemsOf(t *module.Set) []error { return slices.Concat(t.Image().Problems, t.Problems()) }
 
-// noSFrame returns why a file has no .sframe section that can be used.
+// noSFrame says why a file has no usable .sframe section.
 func noSFrame(t *module.Set) error {
 	for _, p := range problemsOf(t) {
 		return p
@@ -144,7 +144,8 @@ func functionName(m *module.Module, addr uint64) string {
 	return locs[0].Func
 }
 
-// guarded calls f, which reads the file called name while others may cut it off.
+// guarded calls f, which reads the file called name. Another program may shrink it
+// at the same time.
 func guarded(name string, f func() error) (err error) {
 	if fault := module.Guard(func() { err = f() }); fault != nil {
 		return fmt.Errorf("%s: %w", name, fault)
@@ -152,9 +153,8 @@ func guarded(name string, f func() error) (err error) {
 	return err
 }
 
-// eachName runs f for every file. What f says is found, in one of them, makes
-// the exit status 1; a file that cannot be read makes it 2, and does not keep
-// the others from being read.
+// eachName runs f for every file. The exit status is 1 if f finds something in one
+// of them, and 2 if a file cannot be read. The other files are read in any case.
 func (*fileFlags) eachName(cmd *cobra.Command, names []string, f func(name string, out *bufio.Writer) (found bool, err error)) error {
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	var failed error

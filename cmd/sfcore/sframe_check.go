@@ -92,7 +92,8 @@ func (c *checkCommand) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// findings returns what is wrong with a section, or why it is none.
+// findings returns what is wrong with a section. The error says why it cannot be
+// read.
 func findings(s *sframe.Section, err error) []sframe.Finding {
 	var format *sframe.FormatError
 	if errors.As(err, &format) {
@@ -101,8 +102,8 @@ func findings(s *sframe.Section, err error) []sframe.Finding {
 	return s.Validate()
 }
 
-// moduleFindings returns what is wrong with a module's section; ok is false if
-// it has none.
+// moduleFindings returns what is wrong with a module's section. ok is false if the
+// module has no section.
 func moduleFindings(m *module.Module) (list []sframe.Finding, ok bool) {
 	if s := m.Tables.SFrame; s != nil {
 		return findings(s, nil), true

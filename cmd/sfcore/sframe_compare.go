@@ -156,11 +156,12 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// maxListed bounds the differences that are listed of one cause, unless all are
-// asked for. One cause often has hundreds of effects.
+// maxListed bounds how many differences of one cause are listed, except with --all.
+// One cause often has hundreds of effects.
 const maxListed = 20
 
-// write lists the differences by cause, limits of the format only if asked to.
+// write lists the differences by cause. It lists limits of the format only with
+// --all.
 func (r *comparedModule) write(out *bufio.Writer, all bool) {
 	for _, cause := range compare.Causes {
 		listed := 0
@@ -208,7 +209,7 @@ func (r *comparedModule) writeDifference(out *bufio.Writer, d *compare.Differenc
 	fmt.Fprintf(out, "    sframe  %s\n    cfi     %s\n", r.row(d.SFrame, d.Err), r.row(d.CFI, nil))
 }
 
-// row writes a row, or why there is none.
+// row writes a row, or the reason why there is none.
 func (r *comparedModule) row(row *arch.Row, err error) string {
 	switch {
 	case err != nil:

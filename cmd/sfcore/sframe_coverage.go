@@ -53,13 +53,13 @@ func (c *coverageCommand) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// coverage is what is printed of a file.
+// coverage is the output for one file.
 type coverage struct {
 	Schema  string           `json:"schema"`
 	File    string           `json:"file"`
 	Modules []moduleCoverage `json:"modules"`
 	Total   coverageCounts   `json:"total"`
-	// Frames in no module at all, of a core.
+	// Frames of a core that are in no module.
 	Elsewhere int `json:"framesElsewhere,omitempty"`
 }
 

@@ -40,9 +40,8 @@ type dumper struct {
 	problems  []string
 }
 
-// maxSharing is how often all bytes of a section may be listed as rows: the
-// format lets functions share them, so that a section of 1 MB could give rows
-// without end.
+// maxSharing is how often all bytes of a section may be listed as rows: the format
+// lets functions share them, so a section of 1 MB could give any number of rows.
 const maxSharing = 4
 
 func (d *dumper) section(l *listed) {
@@ -96,8 +95,8 @@ type heads struct {
 	tables []sframe.Table
 }
 
-// until writes the heads of tables up to the one at off; only that one, if
-// others have nothing that was asked for.
+// until writes the heads of tables up to the one at off. It leaves out the heads of
+// tables without a function to list.
 func (h *heads) until(off int64, narrow bool) {
 	for len(h.tables) > 0 && h.tables[0].Off <= off {
 		t := &h.tables[0]
@@ -113,8 +112,8 @@ func (h *heads) until(off int64, narrow bool) {
 	}
 }
 
-// skips reports whether a function is not asked for. It sets the name of those
-// that are.
+// skips reports whether a function is not to be listed. It sets the name of the
+// others.
 func (d *dumper) skips(l *listed, f *listedFunc) bool {
 	if d.only.pc != nil && *d.only.pc-f.start >= uint64(f.Size) {
 		return true

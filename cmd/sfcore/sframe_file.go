@@ -17,8 +17,8 @@ var fileMeanings = map[string]string{
 	"segment-address":  "PT_GNU_SFRAME and the section have different addresses",
 }
 
-// fileFindings returns what is odd in how a module's file holds its own
-// section. Offsets are those of the section's first byte.
+// fileFindings returns oddities in the way a module's file holds its section. Their
+// offset is that of the section's first byte.
 func fileFindings(m *module.Module) []sframe.Finding {
 	f := m.Image()
 	s := f.Section(".sframe")

@@ -56,7 +56,7 @@ func newJSONLister(out *bufio.Writer, file string) *jsonLister {
 	return w
 }
 
-// jsonString is a string that [members] takes for a value.
+// jsonString encodes a string as a value for [members].
 type jsonString string
 
 // abiName is "amd64-le", "aarch64-le", "aarch64-be" or "s390x-be".

@@ -11,7 +11,7 @@ import (
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 
-// rawFlags are the flags of commands that take the bytes of a section too.
+// rawFlags are the flags of commands that also accept the bytes of a section.
 type rawFlags struct {
 	raw     bool
 	address string

@@ -76,8 +76,8 @@ func (c *synthCommand) run(cmd *cobra.Command, file string) error {
 	return c.say(cmd.OutOrStdout(), name, report)
 }
 
-// pageSize is a multiple of the page sizes of all architectures; a section
-// after the image is at such an address.
+// pageSize is a multiple of the page sizes of all architectures. A section after
+// the image begins at a multiple of it.
 const pageSize = 64 << 10
 
 // synthesise makes the sidecar of the only module of t.
@@ -107,8 +107,8 @@ func synthesise(t *module.Set, version sframe.Version) (*synth.Sidecar, *synth.R
 	return side, report, nil
 }
 
-// replaceFile writes a file that takes the place of another one only when it is
-// complete. A device or a pipe is written to.
+// replaceFile writes a file, and replaces an existing one only when the new one is
+// complete. It writes directly to a device or a pipe.
 func replaceFile(name string, write func(io.Writer) error) error {
 	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)

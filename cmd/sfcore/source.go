@@ -30,8 +30,8 @@ func (m *sourceMap) Set(text string) error {
 	return nil
 }
 
-// sources shows source lines below frames. The threads of a process are mostly
-// in the same few places, whose lines it remembers.
+// sources shows source lines below frames. It remembers the lines of places, because
+// the threads of a process are mostly in the same few.
 type sources struct {
 	process *process.Process
 	around  int
@@ -44,13 +44,13 @@ type place struct {
 	line int
 }
 
-// maxAround bounds the lines that --source asks for around each frame's.
+// maxAround bounds the N of --source.
 const maxAround = 1000
 
 // maxShown bounds the places that are remembered.
 const maxShown = 1 << 12
 
-// append appends the lines around that of a frame.
+// append appends the lines around the line of a frame.
 func (s *sources) append(b []byte, f *report.Frame, paint painter) []byte {
 	if s == nil || f.File == "" || f.Line == 0 {
 		return b

@@ -143,8 +143,8 @@ func (w *textFormat) stop(b []byte, s *report.Stop) []byte {
 // marks show the trust of a frame.
 var marks = map[string]string{"full": " ", "checked": "~", "guess": "?"}
 
-// frame appends the line of a frame. A core may have a hundred thousand, so it
-// goes without package fmt.
+// frame appends the line of a frame. A core may have a hundred thousand frames, so
+// it does not use package fmt.
 func (w *textFormat) frame(b []byte, f *report.Frame) []byte {
 	b = append(b, "  #"...)
 	start := len(b)
@@ -195,7 +195,7 @@ func (w *textFormat) variables(b []byte, f *report.Frame) []byte {
 	return b
 }
 
-// workings appends how the caller was found, where that is known.
+// workings appends how the caller was found, if that is known.
 func (w *textFormat) workings(b []byte, f *report.Frame) []byte {
 	if f.Inlined {
 		return b
@@ -226,8 +226,8 @@ func appendHex16(b []byte, v uint64) []byte {
 	return append(b, digits[:]...)
 }
 
-// plain makes text from a core or a file fit to be shown on a terminal:
-// control characters, which could be commands to it, are written as escapes.
+// plain makes text from a core or a file safe for a terminal: it writes control
+// characters, which could be commands to the terminal, as escapes.
 func plain(s string) string {
 	if isPrintableASCII(s) {
 		return s
@@ -258,8 +258,8 @@ func isPrintableASCII(s string) bool {
 	return true
 }
 
-// isBidi reports whether r changes the direction of text, by which what is
-// shown can be made to differ from what is there.
+// isBidi reports whether r changes the direction of text, which can make text look
+// different from what it is.
 func isBidi(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f
 }

@@ -22,13 +22,13 @@ import (
 	"github.com/sfcore/sfcore/plugin"
 )
 
-// Open opens the selected process of a group of delve's in a plugin. It must
-// stay stopped until the session is closed: its memory is read meanwhile, from
-// another goroutine.
+// Open opens the selected process of one of delve's groups in a plugin. The
+// process must stay stopped until the session is closed, because its memory is
+// read from another goroutine until then.
 //
-// If delve has a core file open, p.Core is that file: the plugin opens it itself,
-// since delve reads the program's bytes at the addresses of libraries. Of the
-// rest of p, only Options count.
+// If delve has a core file open, p.Core must name it: the plugin opens the file
+// itself, because delve reads the program's bytes at the addresses of libraries.
+// Of the rest of p only Options is used.
 func Open(ctx context.Context, c *plugin.Client, group *proc.TargetGroup, p plugin.Spec) (*plugin.Session, error) {
 	if recorded, trace := group.Recorded(); recorded && trace == "" {
 		if p.Core == "" {
@@ -90,8 +90,8 @@ func archNamed(name string) (*arch.Arch, error) {
 	return nil, fmt.Errorf("sfcore does not know the architecture that delve calls %s", name)
 }
 
-// executable returns the path of the program: of a process that it attached to,
-// delve has only that of a link.
+// executable returns the path of the program. For a process that delve attached
+// to, delve has only the path of a link.
 func executable(name string) string {
 	if strings.HasPrefix(name, "/proc/") {
 		if target, err := os.Readlink(name); err == nil {

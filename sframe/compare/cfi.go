@@ -9,12 +9,12 @@ import (
 	"github.com/sfcore/sfcore/cfi"
 )
 
-// expression stands for a rule that is an expression which SFrame has no words
-// for. It is equal to none of SFrame's rules.
+// expression stands for a rule that is an expression, which SFrame cannot express.
+// It differs from every rule of SFrame.
 var expression = arch.Rule{Base: arch.Absolute}
 
-// cfiSpans yields what call frame information says, by ascending pc and
-// without overlaps, as lookups find it. All of every FDE is covered.
+// cfiSpans yields the rows of call frame information by ascending pc, without
+// overlaps, as lookups find them. The spans cover every FDE entirely.
 func (c *comparison) cfiSpans(s *cfi.Section) iter.Seq[span] {
 	var fdes []cfi.FDE
 	for f, err := range s.FDEs() {

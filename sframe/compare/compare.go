@@ -20,10 +20,10 @@ type Module struct {
 	Arch   *arch.Arch
 	SFrame *sframe.Section
 	CFI    *cfi.Section
-	// Section returns the name of the section that has an address, by which
-	// habits of linkers are told; nil if that is unknown.
+	// Section returns the name of the section that contains an address, which
+	// helps to recognise habits of linkers. It may be nil.
 	Section func(addr uint64) string
-	// Progress is told how many of all FDEs are done; nil if nobody listens.
+	// Progress, if not nil, is called with how many FDEs of all are done.
 	Progress func(done, total int)
 }
 
@@ -124,7 +124,7 @@ func (c *comparison) missing(g *gaps) {
 	}
 }
 
-// pair compares what both say for the pcs from lo to hi.
+// pair compares the rows of both tables for the pcs from lo to hi.
 func (c *comparison) pair(lo, hi uint64, s, want *span) {
 	if want.kind != found {
 		c.problem(want.err)
@@ -195,7 +195,7 @@ func (c *comparison) flush() {
 	}
 }
 
-// problem notes what could not be compared, once.
+// problem notes a part that could not be compared, once.
 func (c *comparison) problem(err error) {
 	if err == nil || len(c.Problems) >= maxProblems || slices.ContainsFunc(c.Problems, func(e error) bool { return e.Error() == err.Error() }) {
 		return

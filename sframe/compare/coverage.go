@@ -15,8 +15,8 @@ type Range struct{ Lo, Hi uint64 }
 // Ranges are ranges in ascending order without overlaps.
 type Ranges []Range
 
-// SFrameRanges returns the pcs for which an .sframe section has a usable row,
-// and what of it is damaged, in at most 100 errors.
+// SFrameRanges returns the pcs for which an .sframe section has a usable row, and
+// its damage, in at most 100 errors.
 func SFrameRanges(a *arch.Arch, s *sframe.Section) (Ranges, []error) {
 	c := &comparison{Module: Module{Arch: a}, Result: &Result{}}
 	var rs Ranges
@@ -27,8 +27,8 @@ func SFrameRanges(a *arch.Arch, s *sframe.Section) (Ranges, []error) {
 	return rs, c.Problems
 }
 
-// CFIRanges returns the pcs for which call frame information, of any number of
-// sections, has a usable row, and what of it is damaged, in at most 100 errors.
+// CFIRanges returns the pcs for which call frame information, in any number of
+// sections, has a usable row, and its damage, in at most 100 errors.
 func CFIRanges(a *arch.Arch, sections []*cfi.Section) (Ranges, []error) {
 	c := &comparison{Module: Module{Arch: a, Progress: func(int, int) {}}, Result: &Result{}}
 	var all Ranges
@@ -49,8 +49,7 @@ func (rs Ranges) addUsable(s *span) Ranges {
 	return rs.add(Range{s.lo, s.hi})
 }
 
-// NewRanges sorts ranges, of which it keeps the slice, and joins those that
-// overlap or touch.
+// NewRanges sorts ranges and joins those that overlap or touch. It keeps the slice.
 func NewRanges(rs []Range) Ranges {
 	slices.SortFunc(rs, func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
 	joined := Ranges(rs[:0])
@@ -89,7 +88,7 @@ func (rs Ranges) Bytes() uint64 {
 	return n
 }
 
-// and returns what is in both.
+// and returns the addresses that are in both.
 func (rs Ranges) and(other Ranges) Ranges {
 	var both Ranges
 	for i, j := 0, 0; i < len(rs) && j < len(other); {
@@ -113,7 +112,7 @@ type Coverage struct {
 	Both, Neither uint64
 }
 
-// Cover measures tables by code.
+// Cover measures how much code tables cover.
 func Cover(code, sf, cf Ranges) Coverage {
 	sf, cf = sf.and(code), cf.and(code)
 	c := Coverage{Code: code.Bytes(), SFrame: sf.Bytes(), CFI: cf.Bytes(), Both: sf.and(cf).Bytes()}

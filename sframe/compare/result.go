@@ -4,15 +4,15 @@ import (
 	"github.com/sfcore/sfcore/arch"
 )
 
-// Cause is what kind of difference there is.
+// Cause is a kind of difference.
 type Cause string
 
 // The causes.
 const (
-	// RuleLost: SFrame has the rule that holds when none is given, or another
-	// base register, where CFI has a rule.
+	// RuleLost: CFI has a rule, and SFrame has the default rule or another base
+	// register.
 	RuleLost Cause = "rule lost"
-	// WrongOffset: the rules differ in their offset only.
+	// WrongOffset: the rules differ only in their offset.
 	WrongOffset Cause = "wrong offset"
 	// WrongRule: the rules differ in another way.
 	WrongRule Cause = "wrong rule"
@@ -34,17 +34,18 @@ var Causes = []Cause{RuleLost, WrongOffset, WrongRule, RowMissing, FunctionMissi
 // Difference is a range of pcs for which the tables disagree in one way.
 type Difference struct {
 	Cause Cause
-	// Field is what differs first: "cfa", "ra" or "fp"; "" for other causes.
+	// Field is the first rule that differs: "cfa", "ra" or "fp"; "" for other
+	// causes.
 	Field string
-	// Habit is the ID of the known habit that explains the difference; "" if
-	// none does, and whether that is a limit. See [Habits].
+	// Habit is the ID of the known habit that explains the difference, "" if none
+	// does. Limit is set if the habit is a limit. See [Habits].
 	Habit string
 	Limit bool
 	// Lo and Hi bound the pcs: Lo <= pc < Hi.
 	Lo, Hi uint64
 	// Func is where the function begins, as CFI has it.
 	Func uint64
-	// SFrame and CFI are the rows; SFrame is nil where there is none.
+	// SFrame and CFI are the rows; SFrame is nil if it has no row.
 	SFrame, CFI *arch.Row
 	// Err is why SFrame has no row, if it is damage.
 	Err error
@@ -69,7 +70,7 @@ type Result struct {
 }
 
 const (
-	// maxDifferences and maxProblems bound what is kept of a module in which
+	// maxDifferences and maxProblems bound the result for a module in which
 	// everything is wrong.
 	maxDifferences = 10_000
 	maxProblems    = 100

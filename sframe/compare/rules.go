@@ -5,7 +5,7 @@ import (
 	"github.com/sfcore/sfcore/sframe"
 )
 
-// differ tells in what a row of SFrame differs from that of CFI.
+// differ says how a row of SFrame differs from the row of CFI.
 func (c *comparison) differ(s, want *arch.Row) (Cause, string) {
 	a := c.Arch
 	switch {
@@ -48,8 +48,8 @@ func differCFA(s, want arch.Rule) Cause {
 	return RuleLost
 }
 
-// differRule compares rules of a register; implied is the one that holds where
-// SFrame gives none.
+// differRule compares rules of a register. implied is the rule that holds if SFrame
+// gives none.
 func differRule(s, want, implied arch.Rule) Cause {
 	switch {
 	case s == want:
@@ -62,7 +62,7 @@ func differRule(s, want, implied arch.Rule) Cause {
 	return WrongRule
 }
 
-// sameBut reports whether rules are the same but for the offset.
+// sameBut reports whether rules are the same except for the offset.
 func sameBut(a, b arch.Rule) bool {
 	a.Off = b.Off
 	return a == b

@@ -18,8 +18,8 @@ const maxSharing = 4
 // the largest functions known have some thousands.
 const maxSpans = 1 << 18
 
-// sframeStream is what an .sframe section says, by ascending pc and without
-// overlaps, as lookups find it. All of every function is covered.
+// sframeStream yields the rows of an .sframe section by ascending pc, without
+// overlaps, as lookups find them. The spans cover every function entirely.
 type sframeStream struct {
 	c      *comparison
 	s      *sframe.Section

@@ -7,7 +7,7 @@ import (
 	"github.com/sfcore/sfcore/sframe"
 )
 
-// span is a range of pcs and what one of the tables says about it.
+// span is a range of pcs with what one of the tables says about it.
 type span struct {
 	lo, hi  uint64
 	fn      uint64 // where the function begins

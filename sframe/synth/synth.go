@@ -37,7 +37,7 @@ const (
 // Causes are all causes, in the order in which they are reported.
 var Causes = []Cause{Expression, Elsewhere, Signal, OtherSP, UndefinedFP, Outermost, Unusable, TooLarge, Duplicate}
 
-// Report says what became of the functions of a module.
+// Report counts what was written of a module's functions.
 type Report struct {
 	FDEs      int // all that cover code
 	Written   int // of the FDEs
@@ -47,14 +47,14 @@ type Report struct {
 	Problems  []error       // damage in the call frame information; at most 100
 }
 
-// maxProblems bounds Report.Problems: nobody reads more.
+// maxProblems bounds Report.Problems.
 const maxProblems = 100
 
-// Section makes a section of a version, V2 or V3, that will be at address addr,
-// for the functions in call frame information, whose addresses must be of the same
-// kind: link-time ones for a file. What is damaged is left out, as the Report
-// tells. There is an error if SFrame has no ABI for the architecture, or no way to
-// write what is left.
+// Section makes a section of a version, V2 or V3, that will be at address addr, for
+// the functions in call frame information. All addresses must be of the same kind:
+// link-time addresses for a file. Damaged entries are left out, as the Report says.
+// There is an error if SFrame has no ABI for the architecture, or cannot express the
+// rest.
 func Section(a *arch.Arch, s *cfi.Section, version sframe.Version, addr uint64) ([]byte, *Report, error) {
 	abi, fixedRA, err := abiOf(a)
 	if err != nil {
@@ -92,7 +92,7 @@ type builder struct {
 	scratch []byte
 }
 
-// readFDEs turns every FDE into functions, or counts why not.
+// readFDEs turns every FDE into functions, or counts the cause why it cannot.
 func (b *builder) readFDEs(s *cfi.Section) {
 	var fdes []cfi.FDE
 	for f, err := range s.FDEs() {
@@ -133,8 +133,8 @@ func (b *builder) problem(err error) {
 	}
 }
 
-// functions returns an FDE's rows up to end as a function. Where a PLT begins,
-// whose rows repeat, that is another one.
+// functions returns an FDE's rows up to end as a function. A PLT within it, whose
+// rows repeat, becomes another function.
 func (b *builder) functions(s *cfi.Section, f cfi.FDE, end uint64) ([]sframe.FuncRows, Cause) {
 	var funcs []sframe.FuncRows
 	for r, err := range b.machine.Rows(s, f) {
@@ -221,7 +221,7 @@ func (b *builder) row(r *cfi.Row) (row arch.Row, plt uint32, why Cause) {
 	return row, plt, ""
 }
 
-// check tries whether functions can be written.
+// check reports whether functions can be written.
 func (b *builder) check(funcs []sframe.FuncRows) Cause {
 	try := b.Builder
 	try.Funcs = funcs

@@ -32,22 +32,23 @@ type Goroutine struct {
 	// Frames are its stack, the innermost first, inlined calls before the frame
 	// that they belong to.
 	Frames []Frame `json:"frames"`
-	// Err is why it, or the rest of its stack, is not known; "" if it is.
+	// Err says why the goroutine, or the rest of its stack, is unknown; "" if it
+	// is known.
 	Err string `json:"err,omitempty"`
 }
 
 // Saved are the registers that Go's scheduler saves.
 type Saved struct{ PC, SP, FP uint64 }
 
-// lastFrame is more than what the first function's caller has of a stack, in
+// lastFrame is more than the size of the first function's caller on a stack, in
 // bytes [src/runtime/proc.go: newproc1].
 const lastFrame = 128
 
-// Ends reports whether a stack whose outermost frame has this SP is that of the
-// goroutine.
+// Ends reports whether a stack whose outermost frame has this SP ends where the
+// goroutine's stack ends.
 func (g *Goroutine) Ends(sp uint64) bool { return sp <= g.StackHi && g.StackHi-sp < lastFrame }
 
-// Regs returns the registers, for an architecture that delve knows.
+// Regs returns the registers, for an architecture that delve supports.
 func (s *Saved) Regs(a *arch.Arch) arch.Regs {
 	var regs arch.Regs
 	regs.Set(a.PC, s.PC)
@@ -76,7 +77,7 @@ func (g *Goroutine) GoFrames(text Text) [][]Frame {
 // Text is where the program's Go code is: from Lo to before Hi.
 type Text struct{ Lo, Hi uint64 }
 
-// Contains reports whether pc, or what precedes it, is Go code.
+// Contains reports whether pc, or the byte before it, is Go code.
 func (t Text) Contains(pc uint64) bool { return t.Lo <= pc && pc <= t.Hi }
 
 // Place is a place in the program. What is unknown is zero.
@@ -102,7 +103,7 @@ type Variable struct {
 	Name     string `json:"name"`
 	Type     string `json:"type"`
 	Argument bool   `json:"argument,omitempty"`
-	// Value is as in Go source, on one line; "" if Err says why it is not known.
+	// Value is as in Go source, on one line; "" if Err says why it is unknown.
 	Value string `json:"value,omitempty"`
 	Err   string `json:"err,omitempty"`
 }

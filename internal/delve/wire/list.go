@@ -20,12 +20,12 @@ const (
 	// maxTime bounds it: 10,000 goroutines take some seconds.
 	maxTime = 10 * time.Minute
 
-	// maxStderr is what is kept of what it says when it dies.
+	// maxStderr bounds how much of its standard error is kept.
 	maxStderr = 64 << 10
 )
 
-// Sink is given what is found: Begin is called once, and then Goroutine for each
-// in the order in which the process has them, until it returns false.
+// Sink receives the goroutines. Begin is called once, then Goroutine for each, in
+// the order in which the process has them, until it returns false.
 type Sink struct {
 	Begin     func(Text)
 	Goroutine func(*Goroutine) bool
@@ -41,11 +41,11 @@ var Lister = func(ctx context.Context, find func() (string, error), setup *Setup
 	return List(ctx, program, setup, mem, sink)
 }
 
-// List has program, which is sfcore-delve, look for goroutines in a process whose
-// memory is mem.
+// List starts program, which is sfcore-delve, to find the goroutines of a process
+// whose memory is mem.
 //
-// The error is one of delve's about the process, or says how the program died.
-// Goroutines that were found before are good.
+// The error is delve's about the process, or says how the program failed.
+// Goroutines that were found before it are valid.
 func List(ctx context.Context, program string, setup *Setup, mem memreader.Reader, sink Sink) error {
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
@@ -83,7 +83,7 @@ func List(ctx context.Context, program string, setup *Setup, mem memreader.Reade
 	return fmt.Errorf("delve: %w", err)
 }
 
-// Answer sends setup to sfcore-delve and answers what it asks. ended says that
+// Answer sends setup to sfcore-delve and answers what it asks. ended tells that
 // the error is what it has to say at its end, or that sink has seen enough.
 func Answer(c *Conn, setup *Setup, mem memreader.Reader, sink Sink) (ended bool, err error) {
 	setup.Version = Version

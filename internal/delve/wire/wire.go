@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// Version is that of what follows. Both programs are built together; one that
-// is left from another build is refused.
+// Version is the version of the messages. Both programs are built together; a
+// program of another build is refused.
 const Version = 1
 
 // Setup is the first message to sfcore-delve.
@@ -42,7 +42,7 @@ type Thread struct {
 const (
 	// To sfcore-delve.
 	kindSetup  = 'S' // a Setup, in JSON
-	kindMemory = 'M' // what could be read of the memory that was asked for
+	kindMemory = 'M' // the readable part of the requested memory
 
 	// From it.
 	kindRead      = 'R' // asks for memory: address and size, 8 bytes each
@@ -55,7 +55,7 @@ const (
 	// maxBody bounds a message: a goroutine with the variables of all frames.
 	maxBody = 64 << 20
 
-	// MaxRead bounds the memory that is asked for at once.
+	// MaxRead bounds the memory of one request.
 	MaxRead = 1 << 20
 )
 
