@@ -31,7 +31,7 @@ func (s *session) disassemble(ctx context.Context, args *godap.DisassembleArgume
 	}
 	count, skip := args.InstructionCount, args.InstructionOffset
 	if count < 0 || count > maxInstructions || skip < -maxInstructions || skip > maxInstructions {
-		return nil, newError(idArguments, "no more than %d instructions can be disassembled at once, and no further away", maxInstructions)
+		return nil, newError(idArguments, "at most %d instructions can be disassembled at once, and at most that far away", maxInstructions)
 	}
 	var lines []line
 	if skip < 0 {

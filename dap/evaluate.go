@@ -166,7 +166,7 @@ func parseExamine(text string) (examine, error) {
 		case 'x', 'd', 'u', 'c', 's', 'i', 'a':
 			e.form = c
 		default:
-			return e, newError(idExpression, "x/%s: %q is none of the sizes b, h, w, g and the formats x, d, u, c, s, i, a", text, string(c))
+			return e, newError(idExpression, "x/%s: unknown size or format %q; the sizes are b, h, w, g and the formats x, d, u, c, s, i, a", text, string(c))
 		}
 	}
 	if e.form == 'c' {

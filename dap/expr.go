@@ -45,7 +45,7 @@ func evaluateExpression(text string, sc scope) (uint64, error) {
 		return 0, err
 	}
 	if p.space(); p.at < len(p.text) {
-		return 0, newError(idExpression, "%q is not understood", p.text[p.at:])
+		return 0, newError(idExpression, "%q cannot be parsed", p.text[p.at:])
 	}
 	return v, nil
 }
@@ -190,7 +190,7 @@ func (p *parser) primary() (uint64, error) {
 	}
 	word := p.word()
 	if word == "" {
-		return 0, newError(idExpression, "%q is not understood", p.text[p.at:])
+		return 0, newError(idExpression, "%q cannot be parsed", p.text[p.at:])
 	}
 	// A register may be written without its sign, as in disassembly.
 	if v, ok, err := p.register(strings.ToLower(word)); ok {

@@ -12,7 +12,7 @@ import (
 
 func (s *session) initialize(_ context.Context, args *godap.InitializeRequestArguments) (any, error) {
 	if s.greeted {
-		return nil, newError(idState, "initialize was sent before")
+		return nil, newError(idState, "initialize was already sent")
 	}
 	if args.PathFormat != "" && args.PathFormat != "path" {
 		return nil, newError(idArguments, "paths cannot be written in the format %q", args.PathFormat)
@@ -90,7 +90,7 @@ func (s *session) take(ctx context.Context, p Spec) error {
 		if s.started != 0 && live.Started != s.started {
 			stop()
 			t.Close()
-			return newError(idOpen, "process %d has ended; its id is another process's now", p.PID)
+			return newError(idOpen, "process %d has ended; another process has its id now", p.PID)
 		}
 		s.started = live.Started
 	}
@@ -127,12 +127,12 @@ func (s *session) announce() {
 	switch {
 	case s.spec.PID != 0:
 		body.Description = "Snapshot"
-		body.Text = fmt.Sprintf("a snapshot of process %d, which goes on running", s.spec.PID)
+		body.Text = fmt.Sprintf("a snapshot of process %d, which continues to run", s.spec.PID)
 		if live := snap.process.Image().Live; live != nil {
 			body.Text += fmt.Sprintf("; it stood still for %v", live.StoppedFor.Round(time.Microsecond))
 		}
 	case s.spec.Dlv != "":
-		body.Description, body.Text = "Stopped by dlv", "dlv has stopped the process, and lets it go on"
+		body.Description, body.Text = "Stopped by dlv", "dlv has stopped the process; only dlv can continue it"
 	case snap.process.Image().Signal != nil:
 		info := snap.exception(snap.process.Image().Signal)
 		body.Reason, body.Description, body.Text = "exception", info.Details.FullTypeName, info.Details.Message
@@ -154,7 +154,7 @@ func (s *session) stopped() (*snapshot, error) {
 	case s.config == nil:
 		return nil, newError(idState, "no process is open; send launch or attach first")
 	}
-	return nil, newError(idState, "the process runs; pause to take a snapshot of it")
+	return nil, newError(idState, "the process is running; pause to take a snapshot of it")
 }
 
 func (s *session) resume(context.Context, *none) (any, error) {
@@ -163,9 +163,9 @@ func (s *session) resume(context.Context, *none) (any, error) {
 	case err != nil:
 		return nil, err
 	case s.spec.Dlv != "":
-		return nil, newError(idExecution, "dlv holds the process: let it go on there; pause then looks at where it has stopped next")
+		return nil, newError(idExecution, "dlv holds the process: continue it there; pause then shows where it stopped next")
 	case s.spec.PID == 0:
-		return nil, newError(idExecution, "a core file is what is left of a process that has ended: it cannot be continued")
+		return nil, newError(idExecution, "a core file is of a process that has ended: it cannot be continued")
 	}
 	s.threads = snap.threadList()
 	s.drop()
@@ -209,7 +209,7 @@ func (s *session) setBreakpoints(_ context.Context, args *godap.SetBreakpointsAr
 
 func (s *session) setExceptionBreakpoints(_ context.Context, args *godap.SetExceptionBreakpointsArguments) (any, error) {
 	if len(args.Filters)+len(args.FilterOptions)+len(args.ExceptionOptions) > 0 {
-		return nil, newError(idExecution, "sfcore does not execute the process, so no exception will be met")
+		return nil, newError(idExecution, "sfcore does not execute the process, so no exception will occur")
 	}
 	return nil, nil
 }

@@ -24,7 +24,7 @@ func (s *session) readMemory(ctx context.Context, args *godap.ReadMemoryArgument
 		return nil, err
 	}
 	if args.Count < 0 || args.Count > maxRead {
-		return nil, newError(idArguments, "count: %d bytes cannot be read at once; the most are %d", args.Count, maxRead)
+		return nil, newError(idArguments, "count: %d bytes cannot be read at once; the limit is %d", args.Count, maxRead)
 	}
 	body := &godap.ReadMemoryResponseBody{Address: address(addr)}
 	data := readAvailable(snap.process.Memory(), addr, args.Count)

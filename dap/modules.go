@@ -93,7 +93,7 @@ func symbolStatus(r *report.Module) string {
 	case r.Match == report.MatchMissing:
 		return "file not found"
 	case r.Match == report.MatchMismatch:
-		return "file not found; one of this name is of another build"
+		return "file not found; the file of this name is of another build"
 	case r.Symbols == "none":
 		return "no symbols"
 	}

@@ -22,7 +22,7 @@ func (s *session) addPath(ctx context.Context, _ *place, dir string) (string, er
 	p.Options.Paths = append(slices.Clone(p.Options.Paths), dir)
 	if p.PID != 0 {
 		s.spec = p
-		return fmt.Sprintf("%s is used from the next snapshot on; pause takes one", dir), nil
+		return fmt.Sprintf("%s will be used from the next snapshot on; pause takes one", dir), nil
 	}
 	if err := s.take(ctx, p); err != nil {
 		return "", err
@@ -34,5 +34,5 @@ func (s *session) addPath(ctx context.Context, _ *place, dir string) (string, er
 		}
 		s.background.Go(func() { s.sendModules(snap, "changed") })
 	})
-	return fmt.Sprintf("%s is used", dir), nil
+	return fmt.Sprintf("%s is now used", dir), nil
 }

@@ -32,7 +32,7 @@ func (s *snapshot) groupVariables(st *stack, r ref) []godap.Variable {
 		}
 		note := fmt.Sprintf("%d registers", size)
 		if st.physical[r.frame] > 0 && g >= groupFlags {
-			note = notRecovered + ": known where the thread stopped only"
+			note = notRecovered + ": known only where the thread stopped"
 		}
 		vars = append(vars, godap.Variable{
 			Name: groupNames[g], Value: note, NamedVariables: size,

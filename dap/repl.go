@@ -28,7 +28,7 @@ var commands []command
 func init() { // not at the declaration: help lists them
 	commands = []command{
 		{"bt", "bt [all | TID]", "the stack of the selected thread, of all, or of one", (*session).backtrace, []string{"all"}},
-		{"info", "info signal|threads|modules|mappings|registers|problems|symbol ADDRESS", "what is known of the process", (*session).info, infoTopics},
+		{"info", "info signal|threads|modules|mappings|registers|problems|symbol ADDRESS", "facts about the process", (*session).info, infoTopics},
 		{"sframe", "sframe [ADDRESS]", "the rows of .sframe for the function of the selected frame, or at an address", (*session).sframe, nil},
 		{"x", "x/8gx ADDRESS", "memory: a count, a size b h w g, a format x d u c s i a", nil, nil},
 		{"print", "print EXPRESSION", "the value of an expression: registers $pc, names, * for memory, arithmetic of C", nil, nil},

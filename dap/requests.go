@@ -41,7 +41,7 @@ func init() { // not at the declaration: handlers look at what they may offer
 		"setExceptionBreakpoints": on("setExceptionBreakpoints", (*session).setExceptionBreakpoints),
 	}
 	for _, command := range []string{"next", "stepIn", "stepOut", "stepBack", "reverseContinue", "goto", "restartFrame"} {
-		handlers[command] = refuse("sfcore shows where the process stands and does not execute it: there is no stepping")
+		handlers[command] = refuse("sfcore shows the process and does not execute it, so there is no stepping")
 	}
 	for _, command := range []string{"setFunctionBreakpoints", "setDataBreakpoints", "setInstructionBreakpoints", "dataBreakpointInfo", "breakpointLocations"} {
 		handlers[command] = refuse("sfcore does not execute the process, so no breakpoint would ever be reached")

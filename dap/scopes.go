@@ -39,7 +39,7 @@ func (s *session) variables(ctx context.Context, args *godap.VariablesArguments)
 	}
 	r, ok := snap.refs.get(args.VariablesReference, refRegisters, refGroup, refVector, refUnwind, refArguments, refLocals, refObject)
 	if !ok {
-		return nil, newError(idReference, "there is no variable with the reference %d any more", args.VariablesReference)
+		return nil, newError(idReference, "variable reference %d is no longer valid", args.VariablesReference)
 	}
 	if args.Start < 0 || args.Count < 0 {
 		return nil, newError(idArguments, "start and count must not be negative")

@@ -93,7 +93,7 @@ func (s *session) read(r *bufio.Reader, idle *idleTimer) error {
 		var req request
 		if err := json.Unmarshal(content, &req); err != nil {
 			if req, err = undecoded(content, err); err != nil {
-				s.output("important", "a message is not understood: %v", err)
+				s.output("important", "a message cannot be decoded: %v", err)
 				continue
 			}
 		}

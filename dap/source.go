@@ -147,7 +147,7 @@ func (s *session) source(ctx context.Context, args *godap.SourceArguments) (any,
 	}
 	r, ok := snap.refs.get(id, refListing, refRemote)
 	if !ok {
-		return nil, newError(idReference, "there is no source with the reference %d any more", id)
+		return nil, newError(idReference, "source reference %d is no longer valid", id)
 	}
 	if r.kind == refRemote {
 		text, err := s.fetchSource(ctx, snap.remote[r.item])

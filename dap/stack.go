@@ -187,7 +187,7 @@ func withoutParameters(name string) string {
 func (s *session) frameOf(ctx context.Context, id int) (*stack, ref, error) {
 	r, ok := s.snap.refs.get(id, refFrame)
 	if !ok {
-		return nil, r, newError(idReference, "there is no frame %d any more", id)
+		return nil, r, newError(idReference, "frame %d is no longer valid", id)
 	}
 	st, err := s.stack(ctx, r.thread)
 	return st, r, err

@@ -122,7 +122,7 @@ func (s *session) object(st *stack, r ref) (*process.Variable, error) {
 		path = append(path, r.addr)
 		parent, ok := s.snap.refs.get(r.item, refArguments, refLocals, refObject)
 		if !ok {
-			return nil, newError(idReference, "there is no variable with the reference %d any more", r.item)
+			return nil, newError(idReference, "variable reference %d is no longer valid", r.item)
 		}
 		r = parent
 	}
@@ -136,7 +136,7 @@ func (s *session) object(st *stack, r ref) (*process.Variable, error) {
 			parts, err = o.Parts(path[i], 1)
 		}
 		if len(parts) == 0 {
-			return nil, newError(idReference, "the variable is not there any more: %v", err)
+			return nil, newError(idReference, "the variable no longer exists: %v", err)
 		}
 		o = parts[0]
 	}
