@@ -1,5 +1,6 @@
-// Package layering checks the shape of the repository: who imports whom, and
-// that files and packages can be found by their names.
+// Package layering checks the shape of the repository: who imports whom, that
+// files and packages can be found by their names, and that figures which say
+// how simple the parts are stay within their limits.
 package layering
 
 import (
