@@ -44,12 +44,13 @@ var imports = map[string]string{
 	"internal/dwarf/expr": "arch memreader",
 	"cfi":                 "arch memreader internal/dwarf/expr",
 
-	"unwind":             "arch memreader internal/disasm unwind/pclntab sframe cfi",
-	"unwind/codewalk":    "arch internal/disasm unwind",
-	"unwind/gostack":     "arch memreader unwind/pclntab unwind",
-	"core":               "arch memreader internal/elfx",
-	"internal/symbol":    "arch internal/elfx unwind/pclntab",
-	"internal/delve/rpc": "arch memreader core",
+	"unwind":              "arch memreader internal/disasm unwind/pclntab sframe cfi",
+	"unwind/codewalk":     "arch internal/disasm unwind",
+	"unwind/gostack":      "arch memreader unwind/pclntab unwind",
+	"core":                "arch memreader internal/elfx",
+	"internal/symbol":     "arch internal/elfx unwind/pclntab",
+	"internal/delve/rpc":  "arch memreader core",
+	"internal/delve/wire": "arch memreader",
 
 	"internal/dwarf/info":  "internal/elfx",
 	"internal/dwarf/value": "arch memreader internal/dwarf/expr internal/dwarf/info",
@@ -65,12 +66,11 @@ var imports = map[string]string{
 
 	"dap":          "report process arch memreader internal/disasm core unwind",
 	"dap/daptest":  "",
-	"plugin":       "report process arch memreader sframe core plugin/proto",
 	"plugin/proto": "",
+	"plugin":       "report process arch memreader sframe core plugin/proto",
 
 	"plugin/delvehost": "arch memreader core plugin",
 
-	"internal/delve/wire":    "arch memreader",
 	"internal/delve/backend": "internal/delve/wire",
 
 	"cmd/sfcore": "report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
