@@ -1,0 +1,225 @@
+package layering
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// consumers are what a program gets that imports one package of this module and
+// nothing else: how many packages of the standard library that anybody may
+// import, how many of other modules, and how many lines its go.sum has. None may
+// grow. A newer Go that needs more packages of its own raises std with it.
+var consumers = []struct {
+	pkg              string
+	std, others, sum int
+	debt             int // how many packages of std are to go again
+}{
+	{pkg: "sframe", std: 24, others: 0, sum: 0},
+	{pkg: "unwind", std: 46, others: 15, sum: 6},
+	{pkg: "core", std: 49, others: 19, sum: 8},
+	{pkg: "process", std: 85, others: 25, sum: 14, debt: 3}, // internal/delve/wire: encoding, encoding/json, os/exec
+}
+
+// heavy are modules that no consumer of a package compiles anything of.
+var heavy = []string{
+	"github.com/go-delve/delve", "github.com/google/go-dap", "github.com/hashicorp/go-plugin",
+	"github.com/spf13/cobra", "google.golang.org/grpc", "google.golang.org/protobuf",
+}
+
+// Who imports a package compiles little beside it.
+func TestConsumers(t *testing.T) {
+	for _, tt := range consumers {
+		t.Run(tt.pkg, func(t *testing.T) {
+			got := consume(t, tt.pkg)
+			if len(got.heavy) > 0 {
+				t.Errorf("a program that imports %s compiles %s", tt.pkg, strings.Join(got.heavy, ", "))
+			}
+			if got.std == 0 || got.std > tt.std+tt.debt || got.others > tt.others || got.sum > tt.sum {
+				t.Errorf("got %d packages of the standard library, %d of other modules, %d lines in go.sum; want at most %d, %d and %d",
+					got.std, got.others, got.sum, tt.std+tt.debt, tt.others, tt.sum)
+			}
+		})
+	}
+}
+
+// A consumer that does compile something heavy is noticed.
+func TestConsumerOfPlugin(t *testing.T) {
+	if got := consume(t, "plugin"); !slices.Contains(got.heavy, "google.golang.org/grpc") || got.others < 100 || got.sum < 20 {
+		t.Errorf("got %+v, want gRPC and much more", got)
+	}
+}
+
+// burden is what a consumer carries.
+type burden struct {
+	std, others, sum int
+	heavy            []string // modules
+}
+
+// consume makes a module that imports a package of this one, and returns what
+// comes with it.
+func consume(t *testing.T, pkg string) (got burden) {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write(t, dir, "go.mod", "module consumer\n\ngo 1.26.0\n\nrequire "+module+" v0.0.0\n\nreplace "+module+" => "+strconv.Quote(root)+"\n")
+	write(t, dir, "main.go", "package main\n\nimport _ \""+module+"/"+pkg+"\"\n\nfunc main() {}\n")
+	for _, dep := range dependencies(t, dir, "GOFLAGS=-mod=mod") { // writes go.sum
+		switch {
+		case dep.Standard && !internal(dep.ImportPath) && !strings.HasPrefix(dep.ImportPath, "vendor/"):
+			got.std++
+		case dep.Standard || dep.Module.Path == "consumer" || dep.Module.Path == module:
+		default:
+			got.others++
+			if slices.Contains(heavy, dep.Module.Path) && !slices.Contains(got.heavy, dep.Module.Path) {
+				got.heavy = append(got.heavy, dep.Module.Path)
+			}
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "go.sum"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	got.sum = strings.Count(string(text), "\n")
+	return got
+}
+
+// linked are the other modules that go into each program. A module that is new
+// here is a decision: what one program needs is not for the others to carry.
+var linked = map[string]string{
+	"cmd/sfcore": "github.com/cyphar/filepath-securejoin github.com/google/go-dap github.com/ianlancetaylor/demangle" +
+		" github.com/klauspost/compress github.com/landlock-lsm/go-landlock github.com/pierrec/lz4/v4 github.com/spf13/cobra" +
+		" github.com/spf13/pflag github.com/therootcompany/xz golang.org/x/arch golang.org/x/net golang.org/x/sys golang.org/x/term" +
+		" kernel.org/pub/linux/libs/security/libcap/psx",
+	"cmd/sfcore-plugin": "github.com/cyphar/filepath-securejoin github.com/fatih/color github.com/golang/protobuf" +
+		" github.com/hashicorp/go-hclog github.com/hashicorp/go-plugin github.com/hashicorp/yamux github.com/ianlancetaylor/demangle" +
+		" github.com/klauspost/compress github.com/mattn/go-colorable github.com/mattn/go-isatty github.com/oklog/run" +
+		" github.com/pierrec/lz4/v4 github.com/therootcompany/xz golang.org/x/arch golang.org/x/net golang.org/x/sys golang.org/x/text" +
+		" google.golang.org/genproto/googleapis/rpc google.golang.org/grpc google.golang.org/protobuf",
+	"cmd/sfcore-delve": "github.com/cilium/ebpf github.com/go-delve/delve golang.org/x/arch golang.org/x/sys golang.org/x/telemetry",
+}
+
+// What only one program needs is in no other, and every program is in the table.
+func TestLinked(t *testing.T) {
+	programs, err := filepath.Glob("../../cmd/*")
+	if err != nil || len(programs) != len(linked) {
+		t.Fatalf("got programs %v, %v; the table has %d", programs, err, len(linked))
+	}
+	for _, program := range programs {
+		name := "cmd/" + filepath.Base(program)
+		t.Run(name, func(t *testing.T) {
+			want, ok := linked[name]
+			if !ok {
+				t.Fatalf("%s is not in the table", name)
+			}
+			modules := map[string]bool{}
+			for _, dep := range dependencies(t, program) {
+				if !dep.Standard && dep.Module.Path != module {
+					modules[dep.Module.Path] = true
+				}
+			}
+			for _, extra := range surplus(slices.Sorted(maps.Keys(modules)), strings.Fields(want)) {
+				t.Errorf("%s is linked into %s", extra, name)
+			}
+			for _, gone := range surplus(strings.Fields(want), slices.Sorted(maps.Keys(modules))) {
+				t.Errorf("%s is no longer linked into %s: take it out of the table", gone, name)
+			}
+		})
+	}
+}
+
+// surplus returns what is in a list and not in another one.
+func surplus(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
+}
+
+// required are the modules that this one requires for itself: their versions
+// are chosen here.
+var required = []string{"github.com/go-delve/delve", "github.com/google/go-dap", "github.com/hashicorp/go-plugin"}
+
+func TestRequired(t *testing.T) {
+	var mod struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	if err := json.Unmarshal(goCommand(t, "../..", nil, "mod", "edit", "-json"), &mod); err != nil {
+		t.Fatal(err)
+	}
+	direct := map[string]bool{}
+	for _, r := range mod.Require {
+		direct[r.Path] = !r.Indirect
+	}
+	for _, path := range required {
+		if !direct[path] {
+			t.Errorf("%s is not a direct requirement", path)
+		}
+	}
+}
+
+// dependency is what `go list` says of a package.
+type dependency struct {
+	ImportPath string
+	Standard   bool
+	Module     struct{ Path string }
+}
+
+// dependencies returns what is compiled for the package in a directory, for one
+// system, so that the figures are the same on all. Another system need not have
+// the modules that only this one compiles.
+func dependencies(t *testing.T, dir string, env ...string) (deps []dependency) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("counted on Linux")
+	}
+	env = append(env, "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0")
+	out := goCommand(t, dir, env, "list", "-deps", "-json=ImportPath,Standard,Module", ".")
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		var dep dependency
+		if err := d.Decode(&dep); err != nil {
+			t.Fatal(err)
+		}
+		deps = append(deps, dep)
+	}
+	return deps
+}
+
+// goCommand runs the go command without a network: all modules have been there
+// since this test was built.
+func goCommand(t *testing.T, dir string, env []string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", "GOWORK=off", "GOFLAGS=")
+	cmd.Env = append(cmd.Env, env...)
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = fmt.Errorf("%w\n%s", err, exit.Stderr)
+		}
+		t.Fatalf("go %s: %v", strings.Join(args, " "), err)
+	}
+	return out
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
