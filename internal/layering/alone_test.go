@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +27,7 @@ var exposed = []string{
 // can be made and named outside this module, and its example needs nothing
 // that is built on it.
 func TestPackagesAlone(t *testing.T) {
-	p, err := parse(os.DirFS("../.."))
+	p, err := repository()
 	if err != nil {
 		t.Fatal(err)
 	}

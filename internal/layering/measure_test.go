@@ -204,3 +204,48 @@ func docs(file *ast.File) (groups []*ast.CommentGroup) {
 	})
 	return groups
 }
+
+// cannotFail counts the tests and fuzz targets that neither fail by themselves
+// nor give their *testing.T to a function that might.
+func cannotFail(p *sources) (found, error) {
+	var f found
+	for _, s := range p.files {
+		for _, decl := range s.file.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || !s.test() || fn.Recv != nil || fn.Name.Name == "TestMain" ||
+				!strings.HasPrefix(fn.Name.Name, "Test") && !strings.HasPrefix(fn.Name.Name, "Fuzz") {
+				continue
+			}
+			can := false
+			ast.Inspect(fn.Body, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok {
+					can = can || fails(call)
+				}
+				return true
+			})
+			if !can {
+				f.add(p.at(fn) + " " + fn.Name.Name)
+			}
+		}
+	}
+	return f, nil
+}
+
+// fails reports whether a call fails a test or is given one. A fuzz target may
+// be a function that is declared elsewhere.
+func fails(call *ast.CallExpr) bool {
+	if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
+		switch sel.Sel.Name {
+		case "Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow":
+			id, ok := sel.X.(*ast.Ident)
+			return ok && (id.Name == "t" || id.Name == "f")
+		case "Fuzz":
+			_, literal := call.Args[0].(*ast.FuncLit)
+			return !literal
+		}
+	}
+	return slices.ContainsFunc(call.Args, func(e ast.Expr) bool {
+		id, ok := e.(*ast.Ident)
+		return ok && id.Name == "t"
+	})
+}

@@ -7,8 +7,10 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
+	"sync"
 )
 
 // sources are the Go files of a tree, parsed, and the types of those that are
@@ -21,6 +23,9 @@ type sources struct {
 
 	packages map[string]*types.Package
 }
+
+// repository is this one, parsed once for all tests.
+var repository = sync.OnceValues(func() (*sources, error) { return parse(os.DirFS("../..")) })
 
 // source is one Go file.
 type source struct {
