@@ -34,7 +34,7 @@ var linkedAt = map[string]uint64{
 func vectors(t testing.TB) []string {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/*/*.sframe")
-	if err != nil || len(paths) < 50 {
+	if err != nil || len(paths) < 60 {
 		t.Fatalf("found %d sections in testdata: %v", len(paths), err)
 	}
 	for i, p := range paths {

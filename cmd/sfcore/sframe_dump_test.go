@@ -41,7 +41,7 @@ var sectionAddress = map[string]string{
 // is fixed. The starts in sections that were not relocated mean nothing.
 func TestDumpIsObjdump(t *testing.T) {
 	dumps, err := filepath.Glob(filepath.Join(vectorsDir, "*", "*.objdump.txt"))
-	if err != nil || len(dumps) < 45 {
+	if err != nil || len(dumps) < 50 {
 		t.Fatalf("got %d dumps, %v", len(dumps), err)
 	}
 	for _, path := range dumps {
@@ -70,7 +70,7 @@ func TestDumpIsObjdump(t *testing.T) {
 // right, and has names.
 func TestDumpOfObjectIsObjdump(t *testing.T) {
 	objects, err := filepath.Glob(filepath.Join(objectsDir, "*-v3", "*.o"))
-	if err != nil || len(objects) < 13 {
+	if err != nil || len(objects) < 14 {
 		t.Fatalf("got %d objects, %v", len(objects), err)
 	}
 	for _, path := range objects {

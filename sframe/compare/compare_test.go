@@ -95,7 +95,7 @@ func TestVectors(t *testing.T) {
 		"amd64-v3/amd64-signal.o":            {"row missing/signal-without-rows"},
 	}
 	files, err := filepath.Glob("../../testdata/objects/*/*")
-	if err != nil || len(files) < 50 {
+	if err != nil || len(files) < 56 {
 		t.Fatalf("got %d files, %v", len(files), err)
 	}
 	for _, path := range files {
@@ -172,7 +172,7 @@ func TestCorpus(t *testing.T) {
 		}
 		checkByLookup(t, path, &m, r)
 	}
-	if compared < 100 {
+	if compared < 186 {
 		t.Errorf("only %d files have both tables", compared)
 	}
 	for _, id := range []string{"outermost-before-v3", "signal-without-rows", "plt-got-offset", "plt-sec-offset", "plt-missing"} {

@@ -193,7 +193,7 @@ func TestCorpus(t *testing.T) {
 		}
 		tg.Close()
 	}
-	if fdes < 20_000 || written*100 < fdes*95 {
+	if fdes < 38_184 || written*100 < fdes*95 {
 		t.Errorf("got %d of %d FDEs written", written, fdes)
 	}
 }
