@@ -18,14 +18,11 @@ const corpus = "../testdata/cores"
 // cases returns the directories of the core files with known stacks.
 func cases(t testing.TB) []string {
 	t.Helper()
-	cores, err := filepath.Glob(filepath.Join(corpus, "*", "core.zst"))
-	if err != nil || len(cores) == 0 {
-		t.Fatalf("no cores in %s: %v", corpus, err)
+	dirs := testkit.Cases(t, corpus)
+	for i, name := range dirs {
+		dirs[i] = filepath.Join(corpus, name)
 	}
-	for i := range cores {
-		cores[i] = filepath.Dir(cores[i])
-	}
-	return cores
+	return dirs
 }
 
 // openCase opens the core of a case.
@@ -41,41 +38,40 @@ func openCase(t testing.TB, dir string) *Image {
 
 // Every thread of every real core has the pc at which gdb sees it.
 func TestCorpusThreads(t *testing.T) {
-	for _, dir := range cases(t) {
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			data, err := os.ReadFile(filepath.Join(dir, "expected.json"))
-			if err != nil {
+	testkit.EachCase(t, corpus, func(t *testing.T, name string) {
+		dir := filepath.Join(corpus, name)
+		data, err := os.ReadFile(filepath.Join(dir, "expected.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want struct {
+			Arch    string
+			Threads []struct {
+				TID    int
+				Frames []struct{ PC string }
+			}
+		}
+		if err := json.Unmarshal(data, &want); err != nil {
+			t.Fatal(err)
+		}
+		pcs := make(map[int]uint64)
+		for _, th := range want.Threads {
+			if pcs[th.TID], err = strconv.ParseUint(th.Frames[0].PC, 0, 64); err != nil {
 				t.Fatal(err)
 			}
-			var want struct {
-				Arch    string
-				Threads []struct {
-					TID    int
-					Frames []struct{ PC string }
-				}
-			}
-			if err := json.Unmarshal(data, &want); err != nil {
-				t.Fatal(err)
-			}
-			pcs := make(map[int]uint64)
-			for _, th := range want.Threads {
-				if pcs[th.TID], err = strconv.ParseUint(th.Frames[0].PC, 0, 64); err != nil {
-					t.Fatal(err)
-				}
-			}
+		}
 
-			img := openCase(t, dir)
-			if len(img.Threads) != len(pcs) {
-				t.Errorf("got %d threads, want %d", len(img.Threads), len(pcs))
+		img := openCase(t, dir)
+		if len(img.Threads) != len(pcs) {
+			t.Errorf("got %d threads, want %d", len(img.Threads), len(pcs))
+		}
+		for _, th := range img.Threads {
+			pc, ok := th.Regs.Get(img.Arch.PC)
+			if want, known := pcs[th.ID]; !ok || !known || pc != want {
+				t.Errorf("thread %d: got pc %#x, %v, want %#x, %v", th.ID, pc, ok, want, known)
 			}
-			for _, th := range img.Threads {
-				pc, ok := th.Regs.Get(img.Arch.PC)
-				if want, known := pcs[th.ID]; !ok || !known || pc != want {
-					t.Errorf("thread %d: got pc %#x, %v, want %#x, %v", th.ID, pc, ok, want, known)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // showMappings are cases, one for each kind of core file, whose mappings are in

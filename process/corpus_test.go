@@ -14,6 +14,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/symbol"
+	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind"
 )
@@ -112,24 +113,17 @@ func copyCase(t *testing.T, name string) string {
 // cases calls test for every core in testdata/cores.
 func cases(t *testing.T, test func(t *testing.T, name string, want *expected)) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(coresDir, "*", "expected.json"))
-	if err != nil || len(files) < 40 {
-		t.Fatalf("got %d cases, %v; want at least 40", len(files), err)
-	}
-	for _, file := range files {
-		name := filepath.Base(filepath.Dir(file))
-		t.Run(name, func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var want expected
-			if err := json.Unmarshal(data, &want); err != nil {
-				t.Fatal(err)
-			}
-			test(t, name, &want)
-		})
-	}
+	testkit.EachCase(t, coresDir, func(t *testing.T, name string) {
+		data, err := os.ReadFile(filepath.Join(coresDir, name, "expected.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want expected
+		if err := json.Unmarshal(data, &want); err != nil {
+			t.Fatal(err)
+		}
+		test(t, name, &want)
+	})
 }
 
 // Every thread of every core has the frames that other unwinders found, which

@@ -42,17 +42,10 @@ func caseArgs(t *testing.T, name string) []string {
 
 // The text of every core is what it was when somebody looked at it.
 func TestBtGolden(t *testing.T) {
-	dirs, err := filepath.Glob(filepath.Join(coresDir, "*", "core.zst"))
-	if err != nil || len(dirs) < 40 {
-		t.Fatalf("got %d cores, %v", len(dirs), err)
-	}
-	for _, core := range dirs {
-		dir := filepath.Dir(core)
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			stdout, _, _ := sfcore(append([]string{"bt"}, caseArgs(t, filepath.Base(dir))...)...)
-			testkit.Golden(t, filepath.Join(dir, "bt.golden"), []byte(stdout))
-		})
-	}
+	testkit.EachCase(t, coresDir, func(t *testing.T, name string) {
+		stdout, _, _ := sfcore(append([]string{"bt"}, caseArgs(t, name)...)...)
+		testkit.Golden(t, filepath.Join(coresDir, name, "bt.golden"), []byte(stdout))
+	})
 }
 
 // The other forms of output, for one core each.

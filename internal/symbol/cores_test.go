@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/testkit"
 )
 
 const cores = "../../testdata/cores"
@@ -22,58 +23,52 @@ type expected struct {
 
 // TestCores compares names with those that gdb gave the frames of real cores.
 func TestCores(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(cores, "*", "expected.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cores: %v", err)
-	}
 	named := 0
-	for _, file := range files {
-		dir := filepath.Dir(file)
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var want expected
-			if err := json.Unmarshal(data, &want); err != nil {
-				t.Fatal(err)
-			}
-			objects := map[string]*Object{}
-			for _, thread := range want.Threads {
-				exact := true // of frame 0, and of one that a signal interrupted
-				for i, f := range thread.Frames {
-					lookup := exact
-					exact = f.Type == "sigtramp"
-					if f.Rel == "" {
-						continue
-					}
-					addr, err := strconv.ParseUint(f.Rel, 0, 64)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if !lookup && !exact {
-						addr--
-					}
-					o := objects[f.Module]
-					if o == nil {
-						o = openCase(t, dir, f.Module)
-						objects[f.Module] = o
-					}
-					if got := funcAt(o, addr); got != f.Func {
-						t.Errorf("frame %d, %s+%#x: got %q, want %q", i, f.Module, addr, got, f.Func)
-					}
-					named++
+	testkit.EachCase(t, cores, func(t *testing.T, name string) {
+		dir := filepath.Join(cores, name)
+		data, err := os.ReadFile(filepath.Join(dir, "expected.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want expected
+		if err := json.Unmarshal(data, &want); err != nil {
+			t.Fatal(err)
+		}
+		objects := map[string]*Object{}
+		for _, thread := range want.Threads {
+			exact := true // of frame 0, and of one that a signal interrupted
+			for i, f := range thread.Frames {
+				lookup := exact
+				exact = f.Type == "sigtramp"
+				if f.Rel == "" {
+					continue
 				}
-			}
-			for module, o := range objects {
-				for _, err := range o.Problems() {
-					t.Errorf("%s: %v", module, err)
+				addr, err := strconv.ParseUint(f.Rel, 0, 64)
+				if err != nil {
+					t.Fatal(err)
 				}
+				if !lookup && !exact {
+					addr--
+				}
+				o := objects[f.Module]
+				if o == nil {
+					o = openCase(t, dir, f.Module)
+					objects[f.Module] = o
+				}
+				if got := funcAt(o, addr); got != f.Func {
+					t.Errorf("frame %d, %s+%#x: got %q, want %q", i, f.Module, addr, got, f.Func)
+				}
+				named++
 			}
-		})
-	}
-	if named < 5000 {
-		t.Errorf("got %d frames, want more than 5000", named)
+		}
+		for module, o := range objects {
+			for _, err := range o.Problems() {
+				t.Errorf("%s: %v", module, err)
+			}
+		}
+	})
+	if named < 5251 {
+		t.Errorf("got %d frames, want 5251", named)
 	}
 }
 

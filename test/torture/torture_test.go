@@ -5,9 +5,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -25,6 +27,22 @@ func smallCorpus(t *testing.T) string {
 		}
 	}
 	return dir
+}
+
+// What is damaged are all recorded cores.
+func TestSubjects(t *testing.T) {
+	const dir = "../../testdata/cores"
+	all, cuts, err := subjects(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range all {
+		got = append(got, filepath.Base(all[i].dir))
+	}
+	if want := testkit.Cases(t, dir); !slices.Equal(got, want) || cuts < len(want) {
+		t.Errorf("got %d cuts of %v, want some of each of %v", cuts, got, want)
+	}
 }
 
 // All cuts of the small corpus and some random damage are survived, and stacks
