@@ -14,7 +14,7 @@ SYSTEMS := linux/amd64 linux/arm64 linux/s390x darwin/arm64 windows/amd64
 # Packages whose tests know -update.
 GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/testkit[] ]/ { print $$1 }')
 
-.PHONY: help build test shape race lint fmt generate golden fuzz torture bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores check
+.PHONY: help build test shape api apidiff race lint fmt generate golden fuzz torture bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,14 @@ test: ## run all tests
 
 shape: ## print the figures of the repository's shape beside their limits
 	go test -count=1 -v -run '^Test(Shape|Porting)' ./internal/layering
+
+api: ## record what the promised packages export; then look at git diff
+	go test -count=1 -run '^TestAPI$$' ./internal/layering -api
+	@git --no-pager diff --stat -- internal/layering/testdata/api
+
+apidiff: ## check the recorded API, and show how it differs from that of BASE=main
+	go test -count=1 -run '^TestAPI$$' ./internal/layering
+	git --no-pager diff $(BASE) -- internal/layering/testdata/api
 
 race: ## run all tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race ./...

@@ -102,16 +102,16 @@ func (p *sources) check(dir string) *types.Package {
 			files = append(files, s.file)
 		}
 	}
-	config := types.Config{Importer: importer{p}, Error: func(error) {}}
+	config := types.Config{Importer: treeImporter{p}, Error: func(error) {}}
 	pkg, _ := config.Check(module+"/"+dir, p.fset, files, p.info)
 	p.packages[dir] = pkg
 	return pkg
 }
 
-// importer imports packages of a tree.
-type importer struct{ p *sources }
+// treeImporter imports packages of a tree.
+type treeImporter struct{ p *sources }
 
-func (i importer) Import(name string) (*types.Package, error) {
+func (i treeImporter) Import(name string) (*types.Package, error) {
 	if dir, ours := strings.CutPrefix(name, module+"/"); ours {
 		return i.p.check(dir), nil
 	}
