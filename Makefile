@@ -91,8 +91,8 @@ qemu: ## run all tests as s390x and arm64 programs (needs qemu-user)
 	CGO_ENABLED=0 GOARCH=s390x go test -exec qemu-s390x ./...
 	CGO_ENABLED=0 GOARCH=arm64 go test -exec qemu-aarch64 ./...
 
-cores: ## walk every recorded core and compare with the stacks expected of it
-	go test -count=1 -run=Corpus ./core ./process
+cores: ## rebuild the case CASE=name of testdata/cores and show what differs (needs root, debootstrap, jq)
+	testdata/cores/rebuild '$(CASE)'
 
 e2e: ## compare with gdb and eu-stack on this machine (needs both)
 	go test -count=1 -tags e2e ./test/e2e/...
