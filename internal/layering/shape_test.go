@@ -32,15 +32,15 @@ var errAbsent = errors.New("there is no such thing yet")
 // figures are the limits. `make shape` prints them beside what is measured.
 var figures = []figure{
 	{name: "visible folders at the root", limit: 18, measure: rootFolders},
-	{name: "folders called target", limit: 0, debt: 1, measure: folders("target")},
-	{name: "exported methods of process.Process", limit: 20, planned: true, measure: exportedMethods("process", "Process")},
-	{name: "fields of internal/module.Module", limit: 12, planned: true, measure: structFields("internal/module", "Module")},
-	{name: `doc comments that end in "Loaded."`, limit: 0, debt: 8, measure: docsEnding("Loaded.")},
+	{name: "folders called target", limit: 0, measure: folders("target")},
+	{name: "exported methods of process.Process", limit: 20, measure: exportedMethods("process", "Process")},
+	{name: "fields of internal/module.Module", limit: 12, measure: structFields("internal/module", "Module")},
+	{name: `doc comments that end in "Loaded."`, limit: 0, measure: docsEnding("Loaded.")},
 	{name: "lines in unwind that ask which Method it is", limit: 5, debt: 21, measure: methodQuestions},
-	{name: "calls of the guard against shrinking files", limit: 5, debt: 8, measure: guardCalls},
-	{name: "the same, through functions that wrap the guard", limit: 5, debt: 31, measure: wrappedGuardCalls},
-	{name: "words of reports compared in front ends", limit: 0, debt: 15, measure: reportWords},
-	{name: "files whose names do not tell: further, twin, meaning", limit: 0, debt: 3, measure: filesNamed("further.go", "twin.go", "meaning.go")},
+	{name: "calls of the guard against shrinking files", limit: 5, measure: guardCalls},
+	{name: "the same, through functions that wrap the guard", limit: 5, debt: 27, measure: wrappedGuardCalls},
+	{name: "words of reports compared in front ends", limit: 0, debt: 9, measure: reportWords},
+	{name: "files whose names do not tell: further, twin, meaning", limit: 0, debt: 1, measure: filesNamed("further.go", "twin.go", "meaning.go")},
 	{name: "tests that cannot fail", limit: 0, measure: cannotFail},
 	{name: "lines of the longest file", limit: maxLines, measure: longestFile},
 }
