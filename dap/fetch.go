@@ -18,7 +18,7 @@ type remoteFile struct{ buildID, file string }
 // remoteSource returns a source to be fetched when it is looked at, or nil if
 // files are not fetched or the frame's cannot be asked for.
 func (s *session) remoteSource(r *report.Frame) *godap.Source {
-	if !s.spec.Debuginfod || !path.IsAbs(r.File) || r.Module == "" || strings.Contains(r.Module, "/") {
+	if !s.spec.Options.Debuginfod || !path.IsAbs(r.File) || r.Module == "" || strings.Contains(r.Module, "/") {
 		return nil
 	}
 	snap, f := s.snap, remoteFile{r.Module, r.File}

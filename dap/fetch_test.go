@@ -29,10 +29,6 @@ func TestFetchSource(t *testing.T) {
 	t.Setenv("DEBUGINFOD_CACHE_PATH", t.TempDir())
 
 	c := connect(t, &Server{Open: func(ctx context.Context, p Spec, progress func(done, total int64)) (*process.Process, error) {
-		var err error
-		if p.Options.Debuginfod, err = process.NewDebuginfod(p.Use, nil); err != nil {
-			return nil, err
-		}
 		return openCore(ctx, p, progress)
 	}})
 	c.do("initialize", initialize, nil)

@@ -3,12 +3,14 @@ package dap
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sfcore/sfcore/process"
 )
@@ -24,7 +26,11 @@ type config struct {
 	SourceMap   sourceMap `json:"sourceMap"`
 	StopOnEntry *bool     `json:"stopOnEntry"`
 	Cwd         string    `json:"cwd"`
+	DebugDirs   []string  `json:"debugDirs"`
+	SFrameDirs  []string  `json:"sframeDirs"`
+	Methods     []string  `json:"methods"`
 	MaxFrames   int       `json:"maxFrames"`
+	MaxTime     int64     `json:"maxTime"` // of a stack, in milliseconds
 	Debuginfod  fetching  `json:"debuginfod"`
 	Dlv         string    `json:"dlv"` // address of a dlv --headless
 
@@ -94,11 +100,11 @@ func (c *config) spec() (Spec, error) {
 		return p, newError(idLaunch, "the launch configuration names %d processes, by %s: only one can be opened", len(named), strings.Join(named, " and "))
 	case p.PID < 0:
 		return p, newError(idLaunch, "%d is not the id of a process", p.PID)
-	case c.MaxFrames < 0:
-		return p, newError(idLaunch, "\"maxFrames\" must not be negative")
 	}
 	p.Options = process.Options{Exe: c.resolve(c.Program), Sysroot: c.resolve(c.Sysroot), MaxFrames: c.MaxFrames}
-	p.Debuginfod = bool(c.Debuginfod)
+	p.Options.Methods, p.Options.MaxTime = c.Methods, time.Duration(c.MaxTime)*time.Millisecond
+	p.Options.Debuginfod = bool(c.Debuginfod)
+	p.Options.DebugDirs, p.Options.SFrameDirs = c.resolveAll(c.DebugDirs), c.resolveAll(c.SFrameDirs)
 	paths := c.Paths
 	for path := range strings.SplitSeq(c.SOLibPath, ";") {
 		paths = append(paths, path)
@@ -108,7 +114,28 @@ func (c *config) spec() (Spec, error) {
 			p.Options.Paths = append(p.Options.Paths, c.resolve(path))
 		}
 	}
-	return p, nil
+	return p, settingError(p.Options.Check())
+}
+
+// settings are the keys of a launch configuration that set the options which can
+// be wrong.
+var settings = map[string]string{"Methods": "methods", "MaxFrames": "maxFrames", "MaxTime": "maxTime", "Debuginfod": "debuginfod"}
+
+// settingError says what is wrong with a setting.
+func settingError(err error) error {
+	if wrong, ok := errors.AsType[*process.OptionError](err); ok {
+		return newError(idLaunch, "%q: %v", settings[wrong.Option], wrong.Err)
+	}
+	return err
+}
+
+// resolveAll resolves paths; nil if there are none.
+func (c *config) resolveAll(paths []string) []string {
+	var resolved []string
+	for _, path := range paths {
+		resolved = append(resolved, c.resolve(path))
+	}
+	return resolved
 }
 
 // resolve makes a path absolute below the configured directory, if there is

@@ -72,7 +72,7 @@ func (s *session) take(ctx context.Context, p Spec) error {
 		name = "the process of dlv at " + p.Dlv
 	}
 	use, stop := context.WithCancel(context.Background())
-	p.Use = use
+	p.Options.Context = use
 	s.queue.onCancelAll(stop)
 	progress := s.startProgress("Opening " + name)
 	t, err := s.server.Open(ctx, p, progress.update)

@@ -20,13 +20,9 @@ type Spec struct {
 	Dlv string
 	// PID is the id of a live process.
 	PID int
-	// Options say where its files are.
+	// Options say where its files are and how it is walked. Its Context ends when
+	// the process is no longer looked at.
 	Options process.Options
-	// Debuginfod asks to fetch files that are missing from servers.
-	Debuginfod bool
-	// Use ends when the process is no longer looked at, and with it what may
-	// still be fetched for it then.
-	Use context.Context
 }
 
 // OpenFunc opens a process. It takes a snapshot of a live process and lets it

@@ -115,17 +115,16 @@ func (c *Client) Exited() bool { return c.process.Exited() }
 // Open opens a core file or a running process. Paths are seen from the plugin's
 // working directory.
 func (c *Client) Open(ctx context.Context, p Spec) (*Session, error) {
-	req := openRequest(&p.Options)
+	req, err := openRequest(&p.Options)
+	if err != nil {
+		return nil, err
+	}
 	if p.Core != "" {
 		req.Process = &proto.OpenRequest_Core{Core: p.Core}
 	} else {
 		req.Process = &proto.OpenRequest_Pid{Pid: int32(p.PID)}
 	}
 	return c.open(ctx, req)
-}
-
-func openRequest(o *process.Options) *proto.OpenRequest {
-	return &proto.OpenRequest{Executable: o.Exe, Sysroot: o.Sysroot, Paths: o.Paths, MaxFrames: uint32(o.MaxFrames)}
 }
 
 func (c *Client) open(ctx context.Context, req *proto.OpenRequest) (*Session, error) {
@@ -143,9 +142,12 @@ func (c *Client) OpenImage(ctx context.Context, img *core.Image, opts process.Op
 	if c.broker == nil {
 		return nil, errors.New("a reattached plugin cannot reach this host's images")
 	}
+	req, err := openRequest(&opts)
+	if err != nil {
+		return nil, err
+	}
 	id := c.broker.NextId()
 	stop := serveImage(c.broker, id, img)
-	req := openRequest(&opts)
 	req.Process = &proto.OpenRequest_Host{Host: id}
 	s, err := c.open(ctx, req)
 	if err != nil {

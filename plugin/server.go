@@ -22,8 +22,8 @@ type Spec struct {
 	Core string
 	// PID is the id of a live process.
 	PID int
-	// Options say where its files are. Of those, Exe, Sysroot, Paths and
-	// MaxFrames are known to the protocol.
+	// Options say where its files are and how it is walked. Paths are those of the
+	// plugin. Context and Progress cannot be sent to it and must be nil.
 	Options process.Options
 }
 

@@ -66,9 +66,9 @@ func (s *service) Open(ctx context.Context, req *proto.OpenRequest) (*proto.Open
 
 // openIn opens the process that a valid request names.
 func (s *service) openIn(sess *session, req *proto.OpenRequest) error {
-	opts := process.Options{
-		Exe: req.GetExecutable(), Sysroot: req.GetSysroot(), Paths: req.GetPaths(),
-		MaxFrames: int(req.GetMaxFrames()), MaxTime: maxWalk,
+	opts := options(sess.ctx, req)
+	if err := opts.Check(); err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	if host, ok := req.GetProcess().(*proto.OpenRequest_Host); ok {
 		h, err := dialHost(sess.ctx, s.broker, host.Host)
@@ -103,8 +103,16 @@ func checkOpen(req *proto.OpenRequest) error {
 	default:
 		return status.Error(codes.InvalidArgument, "the request has none of core, pid and host")
 	}
-	if n := len(req.GetPaths()); n > maxPaths {
-		return status.Errorf(codes.InvalidArgument, "paths are %d, more than %d", n, maxPaths)
+	for name, n := range map[string]int{
+		"paths": len(req.GetPaths()), "debug_dirs": len(req.GetDebugDirs()), "sframe_dirs": len(req.GetSframeDirs()),
+		"source_map": len(req.GetSourceMap()),
+	} {
+		if n > maxPaths {
+			return status.Errorf(codes.InvalidArgument, "%s are %d, more than %d", name, n, maxPaths)
+		}
+	}
+	if n := len(req.GetMethods()); n > maxMethods {
+		return status.Errorf(codes.InvalidArgument, "methods are %d, more than %d", n, maxMethods)
 	}
 	return nil
 }

@@ -34,8 +34,15 @@ type Options struct {
 	// SourceMap says where source files are that are not at the path that debug
 	// information has.
 	SourceMap []Substitution
-	// Debuginfod fetches files that are not at hand; nil not to fetch any.
-	Debuginfod *Debuginfod
+	// Debuginfod has files that are not at hand fetched from the servers that the
+	// environment names [debuginfod(8)], which learn the build-ids.
+	Debuginfod bool
+	// Progress, if not nil, is told how many bytes of how many, 0 if unknown, of a
+	// file were fetched.
+	Progress func(done, total int64)
+	// Context ends what is fetched; nil for context.Background(). Other work goes
+	// on.
+	Context context.Context
 	// CacheDir is where the build-ids of files below Paths are kept; "" not to
 	// keep them.
 	CacheDir string
@@ -51,51 +58,64 @@ type Options struct {
 // elements; an empty one matches paths that are not absolute.
 type Substitution struct{ From, To string }
 
-// Debuginfod fetches files from debuginfod servers.
-type Debuginfod struct{ client *debuginfod.Client }
-
-// NewDebuginfod returns what asks the servers that the environment names: see
-// debuginfod(8). It returns an error if it names none. All of its work ends when
-// ctx does. progress, if not nil, is told how many bytes of how many, 0 if
-// unknown, of a file were fetched.
-func NewDebuginfod(ctx context.Context, progress func(done, total int64)) (*Debuginfod, error) {
-	client, err := debuginfod.FromEnvironment(ctx)
-	if err != nil {
-		return nil, err
-	}
-	client.Progress = progress
-	return &Debuginfod{client}, nil
+// OptionError says what is wrong with an option.
+type OptionError struct {
+	Option string // the name of the field of [Options]
+	Err    error
 }
+
+func (e *OptionError) Error() string { return e.Option + ": " + e.Err.Error() }
+func (e *OptionError) Unwrap() error { return e.Err }
 
 // Methods returns the names that Options.Methods may have, in the order that is
 // used if it has none.
 func Methods() []string { return []string{"go", "sframe", "cfi", "code", "fp"} }
 
-// Check returns what is wrong with the options, in a sentence.
+// Check returns what is wrong with the options, as an [*OptionError]. Front ends
+// say it in their own names of options.
 func (o *Options) Check() error {
+	wrong := func(option, format string, args ...any) error {
+		return &OptionError{option, fmt.Errorf(format, args...)}
+	}
 	for _, name := range o.Methods {
 		if !slices.Contains(Methods(), name) {
-			return fmt.Errorf("unknown method %q; use %s", name, strings.Join(Methods(), ", "))
+			return wrong("Methods", "unknown method %q; use %s", name, strings.Join(Methods(), ", "))
 		}
 	}
 	switch {
 	case o.MaxFrames < 0:
-		return fmt.Errorf("%d frames: the limit must not be negative", o.MaxFrames)
+		return wrong("MaxFrames", "%d is negative", o.MaxFrames)
 	case o.MaxTime < 0:
-		return fmt.Errorf("%v: the time limit must not be negative", o.MaxTime)
+		return wrong("MaxTime", "%v is negative", o.MaxTime)
+	}
+	if _, err := o.servers(); err != nil {
+		return wrong("Debuginfod", "%w", err)
 	}
 	return nil
 }
 
+// servers returns what fetches files; nil if none are to be fetched.
+func (o *Options) servers() (*debuginfod.Client, error) {
+	if !o.Debuginfod {
+		return nil, nil
+	}
+	ctx := o.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	client, err := debuginfod.FromEnvironment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client.Progress = o.Progress
+	return client, nil
+}
+
 // module returns what package module is told of the options.
 func (o *Options) module() module.Options {
-	m := module.Options{
+	return module.Options{
 		Exe: o.Exe, Sysroot: o.Sysroot, Paths: o.Paths, DebugDirs: o.DebugDirs, CacheDir: o.CacheDir, SFrameDirs: o.SFrameDirs,
 	}
-	if o.Debuginfod != nil {
-		m.Debuginfod = o.Debuginfod.client
-	}
-	return m
 }
 
 func (o *Options) substitutions() []resolve.Substitution {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/debuginfod"
 	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/unwind"
@@ -20,6 +21,7 @@ type Process struct {
 	img      *core.Image
 	opts     Options
 	modules  *module.Set
+	servers  *debuginfod.Client // nil not to fetch files
 	steppers func() []unwind.Stepper
 }
 
@@ -31,7 +33,15 @@ var ErrNoThread = errors.New("no such thread")
 //
 // The options must be valid: see [Options.Check].
 func New(img *core.Image, opts Options) *Process {
-	return &Process{img: img, opts: opts, modules: module.Find(img, opts.module()), steppers: opts.steppers()}
+	p := &Process{img: img, opts: opts, steppers: opts.steppers()}
+	files := opts.module()
+	servers, err := opts.servers()
+	p.servers, files.Debuginfod = servers, servers
+	p.modules = module.Find(img, files)
+	if err != nil {
+		p.modules.Note(err)
+	}
+	return p
 }
 
 // Close releases the image and all files. No other method may be in use, or be

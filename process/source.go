@@ -62,11 +62,10 @@ func (p *Process) openSource(file, buildID string) *os.File {
 			return f
 		}
 	}
-	servers := p.opts.Debuginfod
-	if servers == nil || buildID == "" || !path.IsAbs(file) {
+	if p.servers == nil || buildID == "" || !path.IsAbs(file) {
 		return nil
 	}
-	name, err := servers.client.Source(buildID, file)
+	name, err := p.servers.Source(buildID, file)
 	if err != nil {
 		if !errors.Is(err, debuginfod.ErrNotFound) {
 			p.modules.Note(fmt.Errorf("%s: %w", file, err))
@@ -86,8 +85,8 @@ var errNoServers = errors.New("files are not fetched from debuginfod servers")
 // the build-id of a module and the path in its debug information, and returns
 // the name of the copy.
 func (p *Process) FetchSource(buildID, file string) (string, error) {
-	if p.opts.Debuginfod == nil {
+	if p.servers == nil {
 		return "", errNoServers
 	}
-	return p.opts.Debuginfod.client.Source(buildID, file)
+	return p.servers.Source(buildID, file)
 }

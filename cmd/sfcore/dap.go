@@ -84,11 +84,5 @@ func openForDAP(ctx context.Context, p dap.Spec, progress func(done, total int64
 		return nil, err
 	}
 	p.Options.CacheDir = cacheDir()
-	if p.Debuginfod {
-		if p.Options.Debuginfod, err = process.NewDebuginfod(p.Use, nil); err != nil {
-			img.Close()
-			return nil, fmt.Errorf("\"debuginfod\": %w", err)
-		}
-	}
 	return process.New(img, p.Options), nil
 }

@@ -120,18 +120,23 @@ func (o *openFlags) options(ctx context.Context, program ...string) (process.Opt
 	}
 	opts := process.Options{
 		Exe: exe, Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, SourceMap: o.sources, CacheDir: cacheDir(),
-		Methods: strings.Split(o.methods, ","), MaxFrames: o.frames, MaxTime: o.time,
-	}
-	if err := opts.Check(); err != nil {
-		return process.Options{}, err
+		Methods: strings.Split(o.methods, ","), MaxFrames: o.frames, MaxTime: o.time, Debuginfod: o.fetch, Context: ctx,
 	}
 	if o.fetch {
-		var err error
-		if opts.Debuginfod, err = process.NewDebuginfod(ctx, newProgress().fetching); err != nil {
-			return process.Options{}, fmt.Errorf("--debuginfod: %w", err)
-		}
+		opts.Progress = newProgress().fetching
 	}
-	return opts, nil
+	return opts, flagError(opts.Check())
+}
+
+// optionFlags are the flags that set the options which can be wrong.
+var optionFlags = map[string]string{"Methods": "--unwind", "MaxFrames": "--max-frames", "MaxTime": "--max-time", "Debuginfod": "--debuginfod"}
+
+// flagError says what is wrong with a flag.
+func flagError(err error) error {
+	if wrong, ok := errors.AsType[*process.OptionError](err); ok {
+		return fmt.Errorf("%s: %w", optionFlags[wrong.Option], wrong.Err)
+	}
+	return err
 }
 
 // cacheDir returns the directory for results that only save time; "" if there is

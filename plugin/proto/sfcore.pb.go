@@ -50,7 +50,28 @@ type OpenRequest struct {
 	// most 1024.
 	Paths []string `protobuf:"bytes,6,rep,name=paths,proto3" json:"paths,omitempty"`
 	// The bound of a stack, in frames; 0 for the default.
-	MaxFrames     uint32 `protobuf:"varint,7,opt,name=max_frames,json=maxFrames,proto3" json:"max_frames,omitempty"`
+	MaxFrames uint32 `protobuf:"varint,7,opt,name=max_frames,json=maxFrames,proto3" json:"max_frames,omitempty"`
+	// Directories of debug files, as in /usr/lib/debug; none for those of the
+	// plugin's system. At most 1024.
+	DebugDirs []string `protobuf:"bytes,8,rep,name=debug_dirs,json=debugDirs,proto3" json:"debug_dirs,omitempty"`
+	// Directories with sidecars, files called BUILD-ID.sframe, for modules that
+	// have no .sframe section. At most 1024.
+	SframeDirs []string `protobuf:"bytes,9,rep,name=sframe_dirs,json=sframeDirs,proto3" json:"sframe_dirs,omitempty"`
+	// Where source files are that are not at the path that debug information has.
+	// At most 1024.
+	SourceMap []*SourceSubstitution `protobuf:"bytes,10,rep,name=source_map,json=sourceMap,proto3" json:"source_map,omitempty"`
+	// Whether files that are not at hand are fetched from the debuginfod servers in
+	// the plugin's environment, which learn the build-ids.
+	Debuginfod bool `protobuf:"varint,11,opt,name=debuginfod,proto3" json:"debuginfod,omitempty"`
+	// Where the build-ids of files below paths are kept from one run to the next;
+	// empty not to keep them.
+	CacheDir string `protobuf:"bytes,12,opt,name=cache_dir,json=cacheDir,proto3" json:"cache_dir,omitempty"`
+	// The methods to try, in this order: go, sframe, cfi, code, fp. None for all of
+	// these. At most 16.
+	Methods []string `protobuf:"bytes,13,rep,name=methods,proto3" json:"methods,omitempty"`
+	// The bound of the walk of a stack, in nanoseconds; 0 for 30 s, which is also
+	// the most.
+	MaxTimeNs     int64 `protobuf:"varint,14,opt,name=max_time_ns,json=maxTimeNs,proto3" json:"max_time_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -147,6 +168,55 @@ func (x *OpenRequest) GetMaxFrames() uint32 {
 	return 0
 }
 
+func (x *OpenRequest) GetDebugDirs() []string {
+	if x != nil {
+		return x.DebugDirs
+	}
+	return nil
+}
+
+func (x *OpenRequest) GetSframeDirs() []string {
+	if x != nil {
+		return x.SframeDirs
+	}
+	return nil
+}
+
+func (x *OpenRequest) GetSourceMap() []*SourceSubstitution {
+	if x != nil {
+		return x.SourceMap
+	}
+	return nil
+}
+
+func (x *OpenRequest) GetDebuginfod() bool {
+	if x != nil {
+		return x.Debuginfod
+	}
+	return false
+}
+
+func (x *OpenRequest) GetCacheDir() string {
+	if x != nil {
+		return x.CacheDir
+	}
+	return ""
+}
+
+func (x *OpenRequest) GetMethods() []string {
+	if x != nil {
+		return x.Methods
+	}
+	return nil
+}
+
+func (x *OpenRequest) GetMaxTimeNs() int64 {
+	if x != nil {
+		return x.MaxTimeNs
+	}
+	return 0
+}
+
 type isOpenRequest_Process interface {
 	isOpenRequest_Process()
 }
@@ -173,6 +243,62 @@ func (*OpenRequest_Pid) isOpenRequest_Process() {}
 
 func (*OpenRequest_Host) isOpenRequest_Process() {}
 
+// SourceSubstitution replaces the beginning of source paths.
+type SourceSubstitution struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whole elements at the beginning of a path; empty for paths that are not
+	// absolute.
+	From string `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	// What takes their place.
+	To            string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SourceSubstitution) Reset() {
+	*x = SourceSubstitution{}
+	mi := &file_sfcore_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SourceSubstitution) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SourceSubstitution) ProtoMessage() {}
+
+func (x *SourceSubstitution) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SourceSubstitution.ProtoReflect.Descriptor instead.
+func (*SourceSubstitution) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SourceSubstitution) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *SourceSubstitution) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
 // OpenReply names the session.
 type OpenReply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -184,7 +310,7 @@ type OpenReply struct {
 
 func (x *OpenReply) Reset() {
 	*x = OpenReply{}
-	mi := &file_sfcore_proto_msgTypes[1]
+	mi := &file_sfcore_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -196,7 +322,7 @@ func (x *OpenReply) String() string {
 func (*OpenReply) ProtoMessage() {}
 
 func (x *OpenReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[1]
+	mi := &file_sfcore_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -209,7 +335,7 @@ func (x *OpenReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenReply.ProtoReflect.Descriptor instead.
 func (*OpenReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{1}
+	return file_sfcore_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *OpenReply) GetSession() uint64 {
@@ -230,7 +356,7 @@ type ProcessRequest struct {
 
 func (x *ProcessRequest) Reset() {
 	*x = ProcessRequest{}
-	mi := &file_sfcore_proto_msgTypes[2]
+	mi := &file_sfcore_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -242,7 +368,7 @@ func (x *ProcessRequest) String() string {
 func (*ProcessRequest) ProtoMessage() {}
 
 func (x *ProcessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[2]
+	mi := &file_sfcore_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -255,7 +381,7 @@ func (x *ProcessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessRequest.ProtoReflect.Descriptor instead.
 func (*ProcessRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{2}
+	return file_sfcore_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ProcessRequest) GetSession() uint64 {
@@ -282,7 +408,7 @@ type ProcessReply struct {
 
 func (x *ProcessReply) Reset() {
 	*x = ProcessReply{}
-	mi := &file_sfcore_proto_msgTypes[3]
+	mi := &file_sfcore_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -294,7 +420,7 @@ func (x *ProcessReply) String() string {
 func (*ProcessReply) ProtoMessage() {}
 
 func (x *ProcessReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[3]
+	mi := &file_sfcore_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -307,7 +433,7 @@ func (x *ProcessReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessReply.ProtoReflect.Descriptor instead.
 func (*ProcessReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{3}
+	return file_sfcore_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ProcessReply) GetSchema() string {
@@ -369,7 +495,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_sfcore_proto_msgTypes[4]
+	mi := &file_sfcore_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -381,7 +507,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[4]
+	mi := &file_sfcore_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -394,7 +520,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{4}
+	return file_sfcore_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Source) GetKind() string {
@@ -489,7 +615,7 @@ type Truncation struct {
 
 func (x *Truncation) Reset() {
 	*x = Truncation{}
-	mi := &file_sfcore_proto_msgTypes[5]
+	mi := &file_sfcore_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -501,7 +627,7 @@ func (x *Truncation) String() string {
 func (*Truncation) ProtoMessage() {}
 
 func (x *Truncation) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[5]
+	mi := &file_sfcore_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -514,7 +640,7 @@ func (x *Truncation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Truncation.ProtoReflect.Descriptor instead.
 func (*Truncation) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{5}
+	return file_sfcore_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Truncation) GetMappings() []*Mapping {
@@ -552,7 +678,7 @@ type Mapping struct {
 
 func (x *Mapping) Reset() {
 	*x = Mapping{}
-	mi := &file_sfcore_proto_msgTypes[6]
+	mi := &file_sfcore_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -564,7 +690,7 @@ func (x *Mapping) String() string {
 func (*Mapping) ProtoMessage() {}
 
 func (x *Mapping) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[6]
+	mi := &file_sfcore_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -577,7 +703,7 @@ func (x *Mapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mapping.ProtoReflect.Descriptor instead.
 func (*Mapping) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{6}
+	return file_sfcore_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Mapping) GetStart() uint64 {
@@ -616,7 +742,7 @@ type Phase struct {
 
 func (x *Phase) Reset() {
 	*x = Phase{}
-	mi := &file_sfcore_proto_msgTypes[7]
+	mi := &file_sfcore_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -628,7 +754,7 @@ func (x *Phase) String() string {
 func (*Phase) ProtoMessage() {}
 
 func (x *Phase) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[7]
+	mi := &file_sfcore_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -641,7 +767,7 @@ func (x *Phase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Phase.ProtoReflect.Descriptor instead.
 func (*Phase) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{7}
+	return file_sfcore_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Phase) GetName() string {
@@ -686,7 +812,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_sfcore_proto_msgTypes[8]
+	mi := &file_sfcore_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +824,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[8]
+	mi := &file_sfcore_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +837,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{8}
+	return file_sfcore_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Process) GetPid() int64 {
@@ -780,7 +906,7 @@ type Signal struct {
 
 func (x *Signal) Reset() {
 	*x = Signal{}
-	mi := &file_sfcore_proto_msgTypes[9]
+	mi := &file_sfcore_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -792,7 +918,7 @@ func (x *Signal) String() string {
 func (*Signal) ProtoMessage() {}
 
 func (x *Signal) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[9]
+	mi := &file_sfcore_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -805,7 +931,7 @@ func (x *Signal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signal.ProtoReflect.Descriptor instead.
 func (*Signal) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{9}
+	return file_sfcore_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Signal) GetNumber() int64 {
@@ -882,7 +1008,7 @@ type ThreadsRequest struct {
 
 func (x *ThreadsRequest) Reset() {
 	*x = ThreadsRequest{}
-	mi := &file_sfcore_proto_msgTypes[10]
+	mi := &file_sfcore_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +1020,7 @@ func (x *ThreadsRequest) String() string {
 func (*ThreadsRequest) ProtoMessage() {}
 
 func (x *ThreadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[10]
+	mi := &file_sfcore_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +1033,7 @@ func (x *ThreadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadsRequest.ProtoReflect.Descriptor instead.
 func (*ThreadsRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{10}
+	return file_sfcore_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ThreadsRequest) GetSession() uint64 {
@@ -935,7 +1061,7 @@ type StacksRequest struct {
 
 func (x *StacksRequest) Reset() {
 	*x = StacksRequest{}
-	mi := &file_sfcore_proto_msgTypes[11]
+	mi := &file_sfcore_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -947,7 +1073,7 @@ func (x *StacksRequest) String() string {
 func (*StacksRequest) ProtoMessage() {}
 
 func (x *StacksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[11]
+	mi := &file_sfcore_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -960,7 +1086,7 @@ func (x *StacksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StacksRequest.ProtoReflect.Descriptor instead.
 func (*StacksRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{11}
+	return file_sfcore_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *StacksRequest) GetSession() uint64 {
@@ -1014,7 +1140,7 @@ type Thread struct {
 
 func (x *Thread) Reset() {
 	*x = Thread{}
-	mi := &file_sfcore_proto_msgTypes[12]
+	mi := &file_sfcore_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1026,7 +1152,7 @@ func (x *Thread) String() string {
 func (*Thread) ProtoMessage() {}
 
 func (x *Thread) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[12]
+	mi := &file_sfcore_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1039,7 +1165,7 @@ func (x *Thread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thread.ProtoReflect.Descriptor instead.
 func (*Thread) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{12}
+	return file_sfcore_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Thread) GetTid() int64 {
@@ -1141,7 +1267,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_sfcore_proto_msgTypes[13]
+	mi := &file_sfcore_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1153,7 +1279,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[13]
+	mi := &file_sfcore_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1166,7 +1292,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{13}
+	return file_sfcore_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Frame) GetIndex() uint32 {
@@ -1339,7 +1465,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_sfcore_proto_msgTypes[14]
+	mi := &file_sfcore_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1351,7 +1477,7 @@ func (x *Variable) String() string {
 func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[14]
+	mi := &file_sfcore_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1364,7 +1490,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{14}
+	return file_sfcore_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Variable) GetName() string {
@@ -1451,7 +1577,7 @@ type Stop struct {
 
 func (x *Stop) Reset() {
 	*x = Stop{}
-	mi := &file_sfcore_proto_msgTypes[15]
+	mi := &file_sfcore_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1463,7 +1589,7 @@ func (x *Stop) String() string {
 func (*Stop) ProtoMessage() {}
 
 func (x *Stop) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[15]
+	mi := &file_sfcore_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1476,7 +1602,7 @@ func (x *Stop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stop.ProtoReflect.Descriptor instead.
 func (*Stop) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{15}
+	return file_sfcore_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Stop) GetReason() string {
@@ -1504,7 +1630,7 @@ type ModulesRequest struct {
 
 func (x *ModulesRequest) Reset() {
 	*x = ModulesRequest{}
-	mi := &file_sfcore_proto_msgTypes[16]
+	mi := &file_sfcore_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +1642,7 @@ func (x *ModulesRequest) String() string {
 func (*ModulesRequest) ProtoMessage() {}
 
 func (x *ModulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[16]
+	mi := &file_sfcore_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +1655,7 @@ func (x *ModulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModulesRequest.ProtoReflect.Descriptor instead.
 func (*ModulesRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{16}
+	return file_sfcore_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ModulesRequest) GetSession() uint64 {
@@ -1573,7 +1699,7 @@ type Module struct {
 
 func (x *Module) Reset() {
 	*x = Module{}
-	mi := &file_sfcore_proto_msgTypes[17]
+	mi := &file_sfcore_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1585,7 +1711,7 @@ func (x *Module) String() string {
 func (*Module) ProtoMessage() {}
 
 func (x *Module) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[17]
+	mi := &file_sfcore_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1598,7 +1724,7 @@ func (x *Module) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Module.ProtoReflect.Descriptor instead.
 func (*Module) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{17}
+	return file_sfcore_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Module) GetPath() string {
@@ -1713,7 +1839,7 @@ type SFrame struct {
 
 func (x *SFrame) Reset() {
 	*x = SFrame{}
-	mi := &file_sfcore_proto_msgTypes[18]
+	mi := &file_sfcore_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +1851,7 @@ func (x *SFrame) String() string {
 func (*SFrame) ProtoMessage() {}
 
 func (x *SFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[18]
+	mi := &file_sfcore_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +1864,7 @@ func (x *SFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrame.ProtoReflect.Descriptor instead.
 func (*SFrame) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{18}
+	return file_sfcore_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SFrame) GetVersion() int64 {
@@ -1796,7 +1922,7 @@ type RegistersRequest struct {
 
 func (x *RegistersRequest) Reset() {
 	*x = RegistersRequest{}
-	mi := &file_sfcore_proto_msgTypes[19]
+	mi := &file_sfcore_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1808,7 +1934,7 @@ func (x *RegistersRequest) String() string {
 func (*RegistersRequest) ProtoMessage() {}
 
 func (x *RegistersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[19]
+	mi := &file_sfcore_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1821,7 +1947,7 @@ func (x *RegistersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistersRequest.ProtoReflect.Descriptor instead.
 func (*RegistersRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{19}
+	return file_sfcore_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RegistersRequest) GetSession() uint64 {
@@ -1849,7 +1975,7 @@ type RegistersReply struct {
 
 func (x *RegistersReply) Reset() {
 	*x = RegistersReply{}
-	mi := &file_sfcore_proto_msgTypes[20]
+	mi := &file_sfcore_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1861,7 +1987,7 @@ func (x *RegistersReply) String() string {
 func (*RegistersReply) ProtoMessage() {}
 
 func (x *RegistersReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[20]
+	mi := &file_sfcore_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1874,7 +2000,7 @@ func (x *RegistersReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistersReply.ProtoReflect.Descriptor instead.
 func (*RegistersReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{20}
+	return file_sfcore_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RegistersReply) GetRegisters() []*Register {
@@ -1897,7 +2023,7 @@ type Register struct {
 
 func (x *Register) Reset() {
 	*x = Register{}
-	mi := &file_sfcore_proto_msgTypes[21]
+	mi := &file_sfcore_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1909,7 +2035,7 @@ func (x *Register) String() string {
 func (*Register) ProtoMessage() {}
 
 func (x *Register) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[21]
+	mi := &file_sfcore_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1922,7 +2048,7 @@ func (x *Register) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Register.ProtoReflect.Descriptor instead.
 func (*Register) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{21}
+	return file_sfcore_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Register) GetName() string {
@@ -1954,7 +2080,7 @@ type ReadMemoryRequest struct {
 
 func (x *ReadMemoryRequest) Reset() {
 	*x = ReadMemoryRequest{}
-	mi := &file_sfcore_proto_msgTypes[22]
+	mi := &file_sfcore_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1966,7 +2092,7 @@ func (x *ReadMemoryRequest) String() string {
 func (*ReadMemoryRequest) ProtoMessage() {}
 
 func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[22]
+	mi := &file_sfcore_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1979,7 +2105,7 @@ func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryRequest.ProtoReflect.Descriptor instead.
 func (*ReadMemoryRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{22}
+	return file_sfcore_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ReadMemoryRequest) GetSession() uint64 {
@@ -2016,7 +2142,7 @@ type ReadMemoryReply struct {
 
 func (x *ReadMemoryReply) Reset() {
 	*x = ReadMemoryReply{}
-	mi := &file_sfcore_proto_msgTypes[23]
+	mi := &file_sfcore_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2028,7 +2154,7 @@ func (x *ReadMemoryReply) String() string {
 func (*ReadMemoryReply) ProtoMessage() {}
 
 func (x *ReadMemoryReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[23]
+	mi := &file_sfcore_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2041,7 +2167,7 @@ func (x *ReadMemoryReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryReply.ProtoReflect.Descriptor instead.
 func (*ReadMemoryReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{23}
+	return file_sfcore_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ReadMemoryReply) GetData() []byte {
@@ -2071,7 +2197,7 @@ type LocateRequest struct {
 
 func (x *LocateRequest) Reset() {
 	*x = LocateRequest{}
-	mi := &file_sfcore_proto_msgTypes[24]
+	mi := &file_sfcore_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2083,7 +2209,7 @@ func (x *LocateRequest) String() string {
 func (*LocateRequest) ProtoMessage() {}
 
 func (x *LocateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[24]
+	mi := &file_sfcore_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2096,7 +2222,7 @@ func (x *LocateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocateRequest.ProtoReflect.Descriptor instead.
 func (*LocateRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{24}
+	return file_sfcore_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *LocateRequest) GetSession() uint64 {
@@ -2123,7 +2249,7 @@ type LocateReply struct {
 
 func (x *LocateReply) Reset() {
 	*x = LocateReply{}
-	mi := &file_sfcore_proto_msgTypes[25]
+	mi := &file_sfcore_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2135,7 +2261,7 @@ func (x *LocateReply) String() string {
 func (*LocateReply) ProtoMessage() {}
 
 func (x *LocateReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[25]
+	mi := &file_sfcore_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2148,7 +2274,7 @@ func (x *LocateReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocateReply.ProtoReflect.Descriptor instead.
 func (*LocateReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{25}
+	return file_sfcore_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *LocateReply) GetLocations() []*Location {
@@ -2175,7 +2301,7 @@ type Location struct {
 
 func (x *Location) Reset() {
 	*x = Location{}
-	mi := &file_sfcore_proto_msgTypes[26]
+	mi := &file_sfcore_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2187,7 +2313,7 @@ func (x *Location) String() string {
 func (*Location) ProtoMessage() {}
 
 func (x *Location) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[26]
+	mi := &file_sfcore_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2200,7 +2326,7 @@ func (x *Location) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Location.ProtoReflect.Descriptor instead.
 func (*Location) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{26}
+	return file_sfcore_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Location) GetModule() string {
@@ -2245,7 +2371,7 @@ type Function struct {
 
 func (x *Function) Reset() {
 	*x = Function{}
-	mi := &file_sfcore_proto_msgTypes[27]
+	mi := &file_sfcore_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2257,7 +2383,7 @@ func (x *Function) String() string {
 func (*Function) ProtoMessage() {}
 
 func (x *Function) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[27]
+	mi := &file_sfcore_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2270,7 +2396,7 @@ func (x *Function) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Function.ProtoReflect.Descriptor instead.
 func (*Function) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{27}
+	return file_sfcore_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Function) GetName() string {
@@ -2335,7 +2461,7 @@ type DumpSFrameRequest struct {
 
 func (x *DumpSFrameRequest) Reset() {
 	*x = DumpSFrameRequest{}
-	mi := &file_sfcore_proto_msgTypes[28]
+	mi := &file_sfcore_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2347,7 +2473,7 @@ func (x *DumpSFrameRequest) String() string {
 func (*DumpSFrameRequest) ProtoMessage() {}
 
 func (x *DumpSFrameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[28]
+	mi := &file_sfcore_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2360,7 +2486,7 @@ func (x *DumpSFrameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DumpSFrameRequest.ProtoReflect.Descriptor instead.
 func (*DumpSFrameRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{28}
+	return file_sfcore_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DumpSFrameRequest) GetSession() uint64 {
@@ -2405,7 +2531,7 @@ type SFrameFunction struct {
 
 func (x *SFrameFunction) Reset() {
 	*x = SFrameFunction{}
-	mi := &file_sfcore_proto_msgTypes[29]
+	mi := &file_sfcore_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2417,7 +2543,7 @@ func (x *SFrameFunction) String() string {
 func (*SFrameFunction) ProtoMessage() {}
 
 func (x *SFrameFunction) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[29]
+	mi := &file_sfcore_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2430,7 +2556,7 @@ func (x *SFrameFunction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrameFunction.ProtoReflect.Descriptor instead.
 func (*SFrameFunction) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{29}
+	return file_sfcore_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SFrameFunction) GetStart() uint64 {
@@ -2512,7 +2638,7 @@ type SFrameRow struct {
 
 func (x *SFrameRow) Reset() {
 	*x = SFrameRow{}
-	mi := &file_sfcore_proto_msgTypes[30]
+	mi := &file_sfcore_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2524,7 +2650,7 @@ func (x *SFrameRow) String() string {
 func (*SFrameRow) ProtoMessage() {}
 
 func (x *SFrameRow) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[30]
+	mi := &file_sfcore_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2537,7 +2663,7 @@ func (x *SFrameRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrameRow.ProtoReflect.Descriptor instead.
 func (*SFrameRow) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{30}
+	return file_sfcore_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SFrameRow) GetOffset() uint32 {
@@ -2579,7 +2705,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_sfcore_proto_msgTypes[31]
+	mi := &file_sfcore_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2591,7 +2717,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[31]
+	mi := &file_sfcore_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2604,7 +2730,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{31}
+	return file_sfcore_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CloseRequest) GetSession() uint64 {
@@ -2623,7 +2749,7 @@ type CloseReply struct {
 
 func (x *CloseReply) Reset() {
 	*x = CloseReply{}
-	mi := &file_sfcore_proto_msgTypes[32]
+	mi := &file_sfcore_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2635,7 +2761,7 @@ func (x *CloseReply) String() string {
 func (*CloseReply) ProtoMessage() {}
 
 func (x *CloseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[32]
+	mi := &file_sfcore_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2648,7 +2774,7 @@ func (x *CloseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseReply.ProtoReflect.Descriptor instead.
 func (*CloseReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{32}
+	return file_sfcore_proto_rawDescGZIP(), []int{33}
 }
 
 // HostProcessRequest has no fields.
@@ -2660,7 +2786,7 @@ type HostProcessRequest struct {
 
 func (x *HostProcessRequest) Reset() {
 	*x = HostProcessRequest{}
-	mi := &file_sfcore_proto_msgTypes[33]
+	mi := &file_sfcore_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2672,7 +2798,7 @@ func (x *HostProcessRequest) String() string {
 func (*HostProcessRequest) ProtoMessage() {}
 
 func (x *HostProcessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[33]
+	mi := &file_sfcore_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2685,7 +2811,7 @@ func (x *HostProcessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostProcessRequest.ProtoReflect.Descriptor instead.
 func (*HostProcessRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{33}
+	return file_sfcore_proto_rawDescGZIP(), []int{34}
 }
 
 // HostProcess describes a host's process. Only arch is required.
@@ -2715,7 +2841,7 @@ type HostProcess struct {
 
 func (x *HostProcess) Reset() {
 	*x = HostProcess{}
-	mi := &file_sfcore_proto_msgTypes[34]
+	mi := &file_sfcore_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2727,7 +2853,7 @@ func (x *HostProcess) String() string {
 func (*HostProcess) ProtoMessage() {}
 
 func (x *HostProcess) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[34]
+	mi := &file_sfcore_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2740,7 +2866,7 @@ func (x *HostProcess) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostProcess.ProtoReflect.Descriptor instead.
 func (*HostProcess) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{34}
+	return file_sfcore_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *HostProcess) GetArch() string {
@@ -2811,7 +2937,7 @@ type Auxiliary struct {
 
 func (x *Auxiliary) Reset() {
 	*x = Auxiliary{}
-	mi := &file_sfcore_proto_msgTypes[35]
+	mi := &file_sfcore_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2823,7 +2949,7 @@ func (x *Auxiliary) String() string {
 func (*Auxiliary) ProtoMessage() {}
 
 func (x *Auxiliary) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[35]
+	mi := &file_sfcore_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2836,7 +2962,7 @@ func (x *Auxiliary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Auxiliary.ProtoReflect.Descriptor instead.
 func (*Auxiliary) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{35}
+	return file_sfcore_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Auxiliary) GetType() uint64 {
@@ -2862,7 +2988,7 @@ type HostThreadsRequest struct {
 
 func (x *HostThreadsRequest) Reset() {
 	*x = HostThreadsRequest{}
-	mi := &file_sfcore_proto_msgTypes[36]
+	mi := &file_sfcore_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2874,7 +3000,7 @@ func (x *HostThreadsRequest) String() string {
 func (*HostThreadsRequest) ProtoMessage() {}
 
 func (x *HostThreadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[36]
+	mi := &file_sfcore_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2887,7 +3013,7 @@ func (x *HostThreadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThreadsRequest.ProtoReflect.Descriptor instead.
 func (*HostThreadsRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{36}
+	return file_sfcore_proto_rawDescGZIP(), []int{37}
 }
 
 // HostThreads are threads, after those of earlier messages.
@@ -2900,7 +3026,7 @@ type HostThreads struct {
 
 func (x *HostThreads) Reset() {
 	*x = HostThreads{}
-	mi := &file_sfcore_proto_msgTypes[37]
+	mi := &file_sfcore_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2912,7 +3038,7 @@ func (x *HostThreads) String() string {
 func (*HostThreads) ProtoMessage() {}
 
 func (x *HostThreads) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[37]
+	mi := &file_sfcore_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2925,7 +3051,7 @@ func (x *HostThreads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThreads.ProtoReflect.Descriptor instead.
 func (*HostThreads) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{37}
+	return file_sfcore_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *HostThreads) GetThreads() []*HostThread {
@@ -2958,7 +3084,7 @@ type HostThread struct {
 
 func (x *HostThread) Reset() {
 	*x = HostThread{}
-	mi := &file_sfcore_proto_msgTypes[38]
+	mi := &file_sfcore_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2970,7 +3096,7 @@ func (x *HostThread) String() string {
 func (*HostThread) ProtoMessage() {}
 
 func (x *HostThread) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[38]
+	mi := &file_sfcore_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2983,7 +3109,7 @@ func (x *HostThread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThread.ProtoReflect.Descriptor instead.
 func (*HostThread) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{38}
+	return file_sfcore_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *HostThread) GetTid() int64 {
@@ -3037,7 +3163,7 @@ type HostMappingsRequest struct {
 
 func (x *HostMappingsRequest) Reset() {
 	*x = HostMappingsRequest{}
-	mi := &file_sfcore_proto_msgTypes[39]
+	mi := &file_sfcore_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3049,7 +3175,7 @@ func (x *HostMappingsRequest) String() string {
 func (*HostMappingsRequest) ProtoMessage() {}
 
 func (x *HostMappingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[39]
+	mi := &file_sfcore_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3062,7 +3188,7 @@ func (x *HostMappingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMappingsRequest.ProtoReflect.Descriptor instead.
 func (*HostMappingsRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{39}
+	return file_sfcore_proto_rawDescGZIP(), []int{40}
 }
 
 // HostMappings are mappings, after those of earlier messages.
@@ -3075,7 +3201,7 @@ type HostMappings struct {
 
 func (x *HostMappings) Reset() {
 	*x = HostMappings{}
-	mi := &file_sfcore_proto_msgTypes[40]
+	mi := &file_sfcore_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3087,7 +3213,7 @@ func (x *HostMappings) String() string {
 func (*HostMappings) ProtoMessage() {}
 
 func (x *HostMappings) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[40]
+	mi := &file_sfcore_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3100,7 +3226,7 @@ func (x *HostMappings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMappings.ProtoReflect.Descriptor instead.
 func (*HostMappings) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{40}
+	return file_sfcore_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *HostMappings) GetMappings() []*HostMapping {
@@ -3129,7 +3255,7 @@ type HostMapping struct {
 
 func (x *HostMapping) Reset() {
 	*x = HostMapping{}
-	mi := &file_sfcore_proto_msgTypes[41]
+	mi := &file_sfcore_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3141,7 +3267,7 @@ func (x *HostMapping) String() string {
 func (*HostMapping) ProtoMessage() {}
 
 func (x *HostMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[41]
+	mi := &file_sfcore_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3154,7 +3280,7 @@ func (x *HostMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMapping.ProtoReflect.Descriptor instead.
 func (*HostMapping) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{41}
+	return file_sfcore_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *HostMapping) GetLo() uint64 {
@@ -3203,7 +3329,7 @@ type HostReadRequest struct {
 
 func (x *HostReadRequest) Reset() {
 	*x = HostReadRequest{}
-	mi := &file_sfcore_proto_msgTypes[42]
+	mi := &file_sfcore_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3215,7 +3341,7 @@ func (x *HostReadRequest) String() string {
 func (*HostReadRequest) ProtoMessage() {}
 
 func (x *HostReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[42]
+	mi := &file_sfcore_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3228,7 +3354,7 @@ func (x *HostReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostReadRequest.ProtoReflect.Descriptor instead.
 func (*HostReadRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{42}
+	return file_sfcore_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *HostReadRequest) GetRanges() []*HostRange {
@@ -3251,7 +3377,7 @@ type HostRange struct {
 
 func (x *HostRange) Reset() {
 	*x = HostRange{}
-	mi := &file_sfcore_proto_msgTypes[43]
+	mi := &file_sfcore_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3263,7 +3389,7 @@ func (x *HostRange) String() string {
 func (*HostRange) ProtoMessage() {}
 
 func (x *HostRange) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[43]
+	mi := &file_sfcore_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3276,7 +3402,7 @@ func (x *HostRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostRange.ProtoReflect.Descriptor instead.
 func (*HostRange) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{43}
+	return file_sfcore_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *HostRange) GetAddress() uint64 {
@@ -3303,7 +3429,7 @@ type HostReadReply struct {
 
 func (x *HostReadReply) Reset() {
 	*x = HostReadReply{}
-	mi := &file_sfcore_proto_msgTypes[44]
+	mi := &file_sfcore_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3315,7 +3441,7 @@ func (x *HostReadReply) String() string {
 func (*HostReadReply) ProtoMessage() {}
 
 func (x *HostReadReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[44]
+	mi := &file_sfcore_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3328,7 +3454,7 @@ func (x *HostReadReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostReadReply.ProtoReflect.Descriptor instead.
 func (*HostReadReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{44}
+	return file_sfcore_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *HostReadReply) GetChunks() []*HostChunk {
@@ -3353,7 +3479,7 @@ type HostChunk struct {
 
 func (x *HostChunk) Reset() {
 	*x = HostChunk{}
-	mi := &file_sfcore_proto_msgTypes[45]
+	mi := &file_sfcore_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3365,7 +3491,7 @@ func (x *HostChunk) String() string {
 func (*HostChunk) ProtoMessage() {}
 
 func (x *HostChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[45]
+	mi := &file_sfcore_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3378,7 +3504,7 @@ func (x *HostChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostChunk.ProtoReflect.Descriptor instead.
 func (*HostChunk) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{45}
+	return file_sfcore_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *HostChunk) GetData() []byte {
@@ -3399,7 +3525,7 @@ var File_sfcore_proto protoreflect.FileDescriptor
 
 const file_sfcore_proto_rawDesc = "" +
 	"\n" +
-	"\fsfcore.proto\x12\x10sfcore.plugin.v1\"\xc7\x01\n" +
+	"\fsfcore.proto\x12\x10sfcore.plugin.v1\"\xc3\x03\n" +
 	"\vOpenRequest\x12\x14\n" +
 	"\x04core\x18\x01 \x01(\tH\x00R\x04core\x12\x12\n" +
 	"\x03pid\x18\x02 \x01(\x05H\x00R\x03pid\x12\x14\n" +
@@ -3410,8 +3536,24 @@ const file_sfcore_proto_rawDesc = "" +
 	"\asysroot\x18\x05 \x01(\tR\asysroot\x12\x14\n" +
 	"\x05paths\x18\x06 \x03(\tR\x05paths\x12\x1d\n" +
 	"\n" +
-	"max_frames\x18\a \x01(\rR\tmaxFramesB\t\n" +
-	"\aprocess\"%\n" +
+	"max_frames\x18\a \x01(\rR\tmaxFrames\x12\x1d\n" +
+	"\n" +
+	"debug_dirs\x18\b \x03(\tR\tdebugDirs\x12\x1f\n" +
+	"\vsframe_dirs\x18\t \x03(\tR\n" +
+	"sframeDirs\x12C\n" +
+	"\n" +
+	"source_map\x18\n" +
+	" \x03(\v2$.sfcore.plugin.v1.SourceSubstitutionR\tsourceMap\x12\x1e\n" +
+	"\n" +
+	"debuginfod\x18\v \x01(\bR\n" +
+	"debuginfod\x12\x1b\n" +
+	"\tcache_dir\x18\f \x01(\tR\bcacheDir\x12\x18\n" +
+	"\amethods\x18\r \x03(\tR\amethods\x12\x1e\n" +
+	"\vmax_time_ns\x18\x0e \x01(\x03R\tmaxTimeNsB\t\n" +
+	"\aprocess\"8\n" +
+	"\x12SourceSubstitution\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\"%\n" +
 	"\tOpenReply\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\"*\n" +
 	"\x0eProcessRequest\x12\x18\n" +
@@ -3690,111 +3832,113 @@ func file_sfcore_proto_rawDescGZIP() []byte {
 	return file_sfcore_proto_rawDescData
 }
 
-var file_sfcore_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_sfcore_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_sfcore_proto_goTypes = []any{
 	(*OpenRequest)(nil),         // 0: sfcore.plugin.v1.OpenRequest
-	(*OpenReply)(nil),           // 1: sfcore.plugin.v1.OpenReply
-	(*ProcessRequest)(nil),      // 2: sfcore.plugin.v1.ProcessRequest
-	(*ProcessReply)(nil),        // 3: sfcore.plugin.v1.ProcessReply
-	(*Source)(nil),              // 4: sfcore.plugin.v1.Source
-	(*Truncation)(nil),          // 5: sfcore.plugin.v1.Truncation
-	(*Mapping)(nil),             // 6: sfcore.plugin.v1.Mapping
-	(*Phase)(nil),               // 7: sfcore.plugin.v1.Phase
-	(*Process)(nil),             // 8: sfcore.plugin.v1.Process
-	(*Signal)(nil),              // 9: sfcore.plugin.v1.Signal
-	(*ThreadsRequest)(nil),      // 10: sfcore.plugin.v1.ThreadsRequest
-	(*StacksRequest)(nil),       // 11: sfcore.plugin.v1.StacksRequest
-	(*Thread)(nil),              // 12: sfcore.plugin.v1.Thread
-	(*Frame)(nil),               // 13: sfcore.plugin.v1.Frame
-	(*Variable)(nil),            // 14: sfcore.plugin.v1.Variable
-	(*Stop)(nil),                // 15: sfcore.plugin.v1.Stop
-	(*ModulesRequest)(nil),      // 16: sfcore.plugin.v1.ModulesRequest
-	(*Module)(nil),              // 17: sfcore.plugin.v1.Module
-	(*SFrame)(nil),              // 18: sfcore.plugin.v1.SFrame
-	(*RegistersRequest)(nil),    // 19: sfcore.plugin.v1.RegistersRequest
-	(*RegistersReply)(nil),      // 20: sfcore.plugin.v1.RegistersReply
-	(*Register)(nil),            // 21: sfcore.plugin.v1.Register
-	(*ReadMemoryRequest)(nil),   // 22: sfcore.plugin.v1.ReadMemoryRequest
-	(*ReadMemoryReply)(nil),     // 23: sfcore.plugin.v1.ReadMemoryReply
-	(*LocateRequest)(nil),       // 24: sfcore.plugin.v1.LocateRequest
-	(*LocateReply)(nil),         // 25: sfcore.plugin.v1.LocateReply
-	(*Location)(nil),            // 26: sfcore.plugin.v1.Location
-	(*Function)(nil),            // 27: sfcore.plugin.v1.Function
-	(*DumpSFrameRequest)(nil),   // 28: sfcore.plugin.v1.DumpSFrameRequest
-	(*SFrameFunction)(nil),      // 29: sfcore.plugin.v1.SFrameFunction
-	(*SFrameRow)(nil),           // 30: sfcore.plugin.v1.SFrameRow
-	(*CloseRequest)(nil),        // 31: sfcore.plugin.v1.CloseRequest
-	(*CloseReply)(nil),          // 32: sfcore.plugin.v1.CloseReply
-	(*HostProcessRequest)(nil),  // 33: sfcore.plugin.v1.HostProcessRequest
-	(*HostProcess)(nil),         // 34: sfcore.plugin.v1.HostProcess
-	(*Auxiliary)(nil),           // 35: sfcore.plugin.v1.Auxiliary
-	(*HostThreadsRequest)(nil),  // 36: sfcore.plugin.v1.HostThreadsRequest
-	(*HostThreads)(nil),         // 37: sfcore.plugin.v1.HostThreads
-	(*HostThread)(nil),          // 38: sfcore.plugin.v1.HostThread
-	(*HostMappingsRequest)(nil), // 39: sfcore.plugin.v1.HostMappingsRequest
-	(*HostMappings)(nil),        // 40: sfcore.plugin.v1.HostMappings
-	(*HostMapping)(nil),         // 41: sfcore.plugin.v1.HostMapping
-	(*HostReadRequest)(nil),     // 42: sfcore.plugin.v1.HostReadRequest
-	(*HostRange)(nil),           // 43: sfcore.plugin.v1.HostRange
-	(*HostReadReply)(nil),       // 44: sfcore.plugin.v1.HostReadReply
-	(*HostChunk)(nil),           // 45: sfcore.plugin.v1.HostChunk
+	(*SourceSubstitution)(nil),  // 1: sfcore.plugin.v1.SourceSubstitution
+	(*OpenReply)(nil),           // 2: sfcore.plugin.v1.OpenReply
+	(*ProcessRequest)(nil),      // 3: sfcore.plugin.v1.ProcessRequest
+	(*ProcessReply)(nil),        // 4: sfcore.plugin.v1.ProcessReply
+	(*Source)(nil),              // 5: sfcore.plugin.v1.Source
+	(*Truncation)(nil),          // 6: sfcore.plugin.v1.Truncation
+	(*Mapping)(nil),             // 7: sfcore.plugin.v1.Mapping
+	(*Phase)(nil),               // 8: sfcore.plugin.v1.Phase
+	(*Process)(nil),             // 9: sfcore.plugin.v1.Process
+	(*Signal)(nil),              // 10: sfcore.plugin.v1.Signal
+	(*ThreadsRequest)(nil),      // 11: sfcore.plugin.v1.ThreadsRequest
+	(*StacksRequest)(nil),       // 12: sfcore.plugin.v1.StacksRequest
+	(*Thread)(nil),              // 13: sfcore.plugin.v1.Thread
+	(*Frame)(nil),               // 14: sfcore.plugin.v1.Frame
+	(*Variable)(nil),            // 15: sfcore.plugin.v1.Variable
+	(*Stop)(nil),                // 16: sfcore.plugin.v1.Stop
+	(*ModulesRequest)(nil),      // 17: sfcore.plugin.v1.ModulesRequest
+	(*Module)(nil),              // 18: sfcore.plugin.v1.Module
+	(*SFrame)(nil),              // 19: sfcore.plugin.v1.SFrame
+	(*RegistersRequest)(nil),    // 20: sfcore.plugin.v1.RegistersRequest
+	(*RegistersReply)(nil),      // 21: sfcore.plugin.v1.RegistersReply
+	(*Register)(nil),            // 22: sfcore.plugin.v1.Register
+	(*ReadMemoryRequest)(nil),   // 23: sfcore.plugin.v1.ReadMemoryRequest
+	(*ReadMemoryReply)(nil),     // 24: sfcore.plugin.v1.ReadMemoryReply
+	(*LocateRequest)(nil),       // 25: sfcore.plugin.v1.LocateRequest
+	(*LocateReply)(nil),         // 26: sfcore.plugin.v1.LocateReply
+	(*Location)(nil),            // 27: sfcore.plugin.v1.Location
+	(*Function)(nil),            // 28: sfcore.plugin.v1.Function
+	(*DumpSFrameRequest)(nil),   // 29: sfcore.plugin.v1.DumpSFrameRequest
+	(*SFrameFunction)(nil),      // 30: sfcore.plugin.v1.SFrameFunction
+	(*SFrameRow)(nil),           // 31: sfcore.plugin.v1.SFrameRow
+	(*CloseRequest)(nil),        // 32: sfcore.plugin.v1.CloseRequest
+	(*CloseReply)(nil),          // 33: sfcore.plugin.v1.CloseReply
+	(*HostProcessRequest)(nil),  // 34: sfcore.plugin.v1.HostProcessRequest
+	(*HostProcess)(nil),         // 35: sfcore.plugin.v1.HostProcess
+	(*Auxiliary)(nil),           // 36: sfcore.plugin.v1.Auxiliary
+	(*HostThreadsRequest)(nil),  // 37: sfcore.plugin.v1.HostThreadsRequest
+	(*HostThreads)(nil),         // 38: sfcore.plugin.v1.HostThreads
+	(*HostThread)(nil),          // 39: sfcore.plugin.v1.HostThread
+	(*HostMappingsRequest)(nil), // 40: sfcore.plugin.v1.HostMappingsRequest
+	(*HostMappings)(nil),        // 41: sfcore.plugin.v1.HostMappings
+	(*HostMapping)(nil),         // 42: sfcore.plugin.v1.HostMapping
+	(*HostReadRequest)(nil),     // 43: sfcore.plugin.v1.HostReadRequest
+	(*HostRange)(nil),           // 44: sfcore.plugin.v1.HostRange
+	(*HostReadReply)(nil),       // 45: sfcore.plugin.v1.HostReadReply
+	(*HostChunk)(nil),           // 46: sfcore.plugin.v1.HostChunk
 }
 var file_sfcore_proto_depIdxs = []int32{
-	4,  // 0: sfcore.plugin.v1.ProcessReply.source:type_name -> sfcore.plugin.v1.Source
-	8,  // 1: sfcore.plugin.v1.ProcessReply.process:type_name -> sfcore.plugin.v1.Process
-	7,  // 2: sfcore.plugin.v1.Source.phases:type_name -> sfcore.plugin.v1.Phase
-	5,  // 3: sfcore.plugin.v1.Source.truncated:type_name -> sfcore.plugin.v1.Truncation
-	6,  // 4: sfcore.plugin.v1.Truncation.mappings:type_name -> sfcore.plugin.v1.Mapping
-	9,  // 5: sfcore.plugin.v1.Process.signal:type_name -> sfcore.plugin.v1.Signal
-	13, // 6: sfcore.plugin.v1.Thread.frames:type_name -> sfcore.plugin.v1.Frame
-	15, // 7: sfcore.plugin.v1.Thread.stop:type_name -> sfcore.plugin.v1.Stop
-	14, // 8: sfcore.plugin.v1.Frame.variables:type_name -> sfcore.plugin.v1.Variable
-	14, // 9: sfcore.plugin.v1.Variable.members:type_name -> sfcore.plugin.v1.Variable
-	18, // 10: sfcore.plugin.v1.Module.sframe:type_name -> sfcore.plugin.v1.SFrame
-	21, // 11: sfcore.plugin.v1.RegistersReply.registers:type_name -> sfcore.plugin.v1.Register
-	26, // 12: sfcore.plugin.v1.LocateReply.locations:type_name -> sfcore.plugin.v1.Location
-	27, // 13: sfcore.plugin.v1.Location.functions:type_name -> sfcore.plugin.v1.Function
-	30, // 14: sfcore.plugin.v1.SFrameFunction.rows:type_name -> sfcore.plugin.v1.SFrameRow
-	9,  // 15: sfcore.plugin.v1.HostProcess.signal:type_name -> sfcore.plugin.v1.Signal
-	35, // 16: sfcore.plugin.v1.HostProcess.auxv:type_name -> sfcore.plugin.v1.Auxiliary
-	38, // 17: sfcore.plugin.v1.HostThreads.threads:type_name -> sfcore.plugin.v1.HostThread
-	21, // 18: sfcore.plugin.v1.HostThread.registers:type_name -> sfcore.plugin.v1.Register
-	41, // 19: sfcore.plugin.v1.HostMappings.mappings:type_name -> sfcore.plugin.v1.HostMapping
-	43, // 20: sfcore.plugin.v1.HostReadRequest.ranges:type_name -> sfcore.plugin.v1.HostRange
-	45, // 21: sfcore.plugin.v1.HostReadReply.chunks:type_name -> sfcore.plugin.v1.HostChunk
-	0,  // 22: sfcore.plugin.v1.Plugin.Open:input_type -> sfcore.plugin.v1.OpenRequest
-	2,  // 23: sfcore.plugin.v1.Plugin.Process:input_type -> sfcore.plugin.v1.ProcessRequest
-	10, // 24: sfcore.plugin.v1.Plugin.Threads:input_type -> sfcore.plugin.v1.ThreadsRequest
-	11, // 25: sfcore.plugin.v1.Plugin.Stacks:input_type -> sfcore.plugin.v1.StacksRequest
-	16, // 26: sfcore.plugin.v1.Plugin.Modules:input_type -> sfcore.plugin.v1.ModulesRequest
-	19, // 27: sfcore.plugin.v1.Plugin.Registers:input_type -> sfcore.plugin.v1.RegistersRequest
-	22, // 28: sfcore.plugin.v1.Plugin.ReadMemory:input_type -> sfcore.plugin.v1.ReadMemoryRequest
-	24, // 29: sfcore.plugin.v1.Plugin.Locate:input_type -> sfcore.plugin.v1.LocateRequest
-	28, // 30: sfcore.plugin.v1.Plugin.DumpSFrame:input_type -> sfcore.plugin.v1.DumpSFrameRequest
-	31, // 31: sfcore.plugin.v1.Plugin.Close:input_type -> sfcore.plugin.v1.CloseRequest
-	33, // 32: sfcore.plugin.v1.Host.Process:input_type -> sfcore.plugin.v1.HostProcessRequest
-	36, // 33: sfcore.plugin.v1.Host.Threads:input_type -> sfcore.plugin.v1.HostThreadsRequest
-	39, // 34: sfcore.plugin.v1.Host.Mappings:input_type -> sfcore.plugin.v1.HostMappingsRequest
-	42, // 35: sfcore.plugin.v1.Host.ReadMemory:input_type -> sfcore.plugin.v1.HostReadRequest
-	1,  // 36: sfcore.plugin.v1.Plugin.Open:output_type -> sfcore.plugin.v1.OpenReply
-	3,  // 37: sfcore.plugin.v1.Plugin.Process:output_type -> sfcore.plugin.v1.ProcessReply
-	12, // 38: sfcore.plugin.v1.Plugin.Threads:output_type -> sfcore.plugin.v1.Thread
-	12, // 39: sfcore.plugin.v1.Plugin.Stacks:output_type -> sfcore.plugin.v1.Thread
-	17, // 40: sfcore.plugin.v1.Plugin.Modules:output_type -> sfcore.plugin.v1.Module
-	20, // 41: sfcore.plugin.v1.Plugin.Registers:output_type -> sfcore.plugin.v1.RegistersReply
-	23, // 42: sfcore.plugin.v1.Plugin.ReadMemory:output_type -> sfcore.plugin.v1.ReadMemoryReply
-	25, // 43: sfcore.plugin.v1.Plugin.Locate:output_type -> sfcore.plugin.v1.LocateReply
-	29, // 44: sfcore.plugin.v1.Plugin.DumpSFrame:output_type -> sfcore.plugin.v1.SFrameFunction
-	32, // 45: sfcore.plugin.v1.Plugin.Close:output_type -> sfcore.plugin.v1.CloseReply
-	34, // 46: sfcore.plugin.v1.Host.Process:output_type -> sfcore.plugin.v1.HostProcess
-	37, // 47: sfcore.plugin.v1.Host.Threads:output_type -> sfcore.plugin.v1.HostThreads
-	40, // 48: sfcore.plugin.v1.Host.Mappings:output_type -> sfcore.plugin.v1.HostMappings
-	44, // 49: sfcore.plugin.v1.Host.ReadMemory:output_type -> sfcore.plugin.v1.HostReadReply
-	36, // [36:50] is the sub-list for method output_type
-	22, // [22:36] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	1,  // 0: sfcore.plugin.v1.OpenRequest.source_map:type_name -> sfcore.plugin.v1.SourceSubstitution
+	5,  // 1: sfcore.plugin.v1.ProcessReply.source:type_name -> sfcore.plugin.v1.Source
+	9,  // 2: sfcore.plugin.v1.ProcessReply.process:type_name -> sfcore.plugin.v1.Process
+	8,  // 3: sfcore.plugin.v1.Source.phases:type_name -> sfcore.plugin.v1.Phase
+	6,  // 4: sfcore.plugin.v1.Source.truncated:type_name -> sfcore.plugin.v1.Truncation
+	7,  // 5: sfcore.plugin.v1.Truncation.mappings:type_name -> sfcore.plugin.v1.Mapping
+	10, // 6: sfcore.plugin.v1.Process.signal:type_name -> sfcore.plugin.v1.Signal
+	14, // 7: sfcore.plugin.v1.Thread.frames:type_name -> sfcore.plugin.v1.Frame
+	16, // 8: sfcore.plugin.v1.Thread.stop:type_name -> sfcore.plugin.v1.Stop
+	15, // 9: sfcore.plugin.v1.Frame.variables:type_name -> sfcore.plugin.v1.Variable
+	15, // 10: sfcore.plugin.v1.Variable.members:type_name -> sfcore.plugin.v1.Variable
+	19, // 11: sfcore.plugin.v1.Module.sframe:type_name -> sfcore.plugin.v1.SFrame
+	22, // 12: sfcore.plugin.v1.RegistersReply.registers:type_name -> sfcore.plugin.v1.Register
+	27, // 13: sfcore.plugin.v1.LocateReply.locations:type_name -> sfcore.plugin.v1.Location
+	28, // 14: sfcore.plugin.v1.Location.functions:type_name -> sfcore.plugin.v1.Function
+	31, // 15: sfcore.plugin.v1.SFrameFunction.rows:type_name -> sfcore.plugin.v1.SFrameRow
+	10, // 16: sfcore.plugin.v1.HostProcess.signal:type_name -> sfcore.plugin.v1.Signal
+	36, // 17: sfcore.plugin.v1.HostProcess.auxv:type_name -> sfcore.plugin.v1.Auxiliary
+	39, // 18: sfcore.plugin.v1.HostThreads.threads:type_name -> sfcore.plugin.v1.HostThread
+	22, // 19: sfcore.plugin.v1.HostThread.registers:type_name -> sfcore.plugin.v1.Register
+	42, // 20: sfcore.plugin.v1.HostMappings.mappings:type_name -> sfcore.plugin.v1.HostMapping
+	44, // 21: sfcore.plugin.v1.HostReadRequest.ranges:type_name -> sfcore.plugin.v1.HostRange
+	46, // 22: sfcore.plugin.v1.HostReadReply.chunks:type_name -> sfcore.plugin.v1.HostChunk
+	0,  // 23: sfcore.plugin.v1.Plugin.Open:input_type -> sfcore.plugin.v1.OpenRequest
+	3,  // 24: sfcore.plugin.v1.Plugin.Process:input_type -> sfcore.plugin.v1.ProcessRequest
+	11, // 25: sfcore.plugin.v1.Plugin.Threads:input_type -> sfcore.plugin.v1.ThreadsRequest
+	12, // 26: sfcore.plugin.v1.Plugin.Stacks:input_type -> sfcore.plugin.v1.StacksRequest
+	17, // 27: sfcore.plugin.v1.Plugin.Modules:input_type -> sfcore.plugin.v1.ModulesRequest
+	20, // 28: sfcore.plugin.v1.Plugin.Registers:input_type -> sfcore.plugin.v1.RegistersRequest
+	23, // 29: sfcore.plugin.v1.Plugin.ReadMemory:input_type -> sfcore.plugin.v1.ReadMemoryRequest
+	25, // 30: sfcore.plugin.v1.Plugin.Locate:input_type -> sfcore.plugin.v1.LocateRequest
+	29, // 31: sfcore.plugin.v1.Plugin.DumpSFrame:input_type -> sfcore.plugin.v1.DumpSFrameRequest
+	32, // 32: sfcore.plugin.v1.Plugin.Close:input_type -> sfcore.plugin.v1.CloseRequest
+	34, // 33: sfcore.plugin.v1.Host.Process:input_type -> sfcore.plugin.v1.HostProcessRequest
+	37, // 34: sfcore.plugin.v1.Host.Threads:input_type -> sfcore.plugin.v1.HostThreadsRequest
+	40, // 35: sfcore.plugin.v1.Host.Mappings:input_type -> sfcore.plugin.v1.HostMappingsRequest
+	43, // 36: sfcore.plugin.v1.Host.ReadMemory:input_type -> sfcore.plugin.v1.HostReadRequest
+	2,  // 37: sfcore.plugin.v1.Plugin.Open:output_type -> sfcore.plugin.v1.OpenReply
+	4,  // 38: sfcore.plugin.v1.Plugin.Process:output_type -> sfcore.plugin.v1.ProcessReply
+	13, // 39: sfcore.plugin.v1.Plugin.Threads:output_type -> sfcore.plugin.v1.Thread
+	13, // 40: sfcore.plugin.v1.Plugin.Stacks:output_type -> sfcore.plugin.v1.Thread
+	18, // 41: sfcore.plugin.v1.Plugin.Modules:output_type -> sfcore.plugin.v1.Module
+	21, // 42: sfcore.plugin.v1.Plugin.Registers:output_type -> sfcore.plugin.v1.RegistersReply
+	24, // 43: sfcore.plugin.v1.Plugin.ReadMemory:output_type -> sfcore.plugin.v1.ReadMemoryReply
+	26, // 44: sfcore.plugin.v1.Plugin.Locate:output_type -> sfcore.plugin.v1.LocateReply
+	30, // 45: sfcore.plugin.v1.Plugin.DumpSFrame:output_type -> sfcore.plugin.v1.SFrameFunction
+	33, // 46: sfcore.plugin.v1.Plugin.Close:output_type -> sfcore.plugin.v1.CloseReply
+	35, // 47: sfcore.plugin.v1.Host.Process:output_type -> sfcore.plugin.v1.HostProcess
+	38, // 48: sfcore.plugin.v1.Host.Threads:output_type -> sfcore.plugin.v1.HostThreads
+	41, // 49: sfcore.plugin.v1.Host.Mappings:output_type -> sfcore.plugin.v1.HostMappings
+	45, // 50: sfcore.plugin.v1.Host.ReadMemory:output_type -> sfcore.plugin.v1.HostReadReply
+	37, // [37:51] is the sub-list for method output_type
+	23, // [23:37] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_sfcore_proto_init() }
@@ -3807,16 +3951,16 @@ func file_sfcore_proto_init() {
 		(*OpenRequest_Pid)(nil),
 		(*OpenRequest_Host)(nil),
 	}
-	file_sfcore_proto_msgTypes[9].OneofWrappers = []any{}
-	file_sfcore_proto_msgTypes[13].OneofWrappers = []any{}
+	file_sfcore_proto_msgTypes[10].OneofWrappers = []any{}
 	file_sfcore_proto_msgTypes[14].OneofWrappers = []any{}
+	file_sfcore_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sfcore_proto_rawDesc), len(file_sfcore_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   46,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

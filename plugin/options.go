@@ -1,0 +1,51 @@
+package plugin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sfcore/sfcore/plugin/proto"
+	"github.com/sfcore/sfcore/process"
+)
+
+// maxMethods bounds the methods of a request, each of which may be named twice.
+const maxMethods = 16
+
+// options returns the options of a request. Their work ends when ctx does.
+func options(ctx context.Context, req *proto.OpenRequest) process.Options {
+	o := process.Options{
+		Exe: req.GetExecutable(), Sysroot: req.GetSysroot(), Paths: req.GetPaths(), DebugDirs: req.GetDebugDirs(),
+		SFrameDirs: req.GetSframeDirs(), Debuginfod: req.GetDebuginfod(), CacheDir: req.GetCacheDir(), Methods: req.GetMethods(),
+		MaxFrames: int(req.GetMaxFrames()), MaxTime: time.Duration(req.GetMaxTimeNs()), Context: ctx,
+	}
+	for _, s := range req.GetSourceMap() {
+		o.SourceMap = append(o.SourceMap, process.Substitution{From: s.GetFrom(), To: s.GetTo()})
+	}
+	if o.MaxTime >= 0 {
+		o.MaxTime = min(cmp.Or(o.MaxTime, maxWalk), maxWalk)
+	}
+	return o
+}
+
+// openRequest returns a request with options, or says which of them cannot be
+// sent.
+func openRequest(o *process.Options) (*proto.OpenRequest, error) {
+	switch {
+	case o.Context != nil || o.Progress != nil:
+		return nil, errors.New("Options.Context and Options.Progress cannot be sent to the plugin; leave them nil")
+	case o.MaxFrames < 0 || o.MaxFrames > math.MaxUint32:
+		return nil, fmt.Errorf("MaxFrames: %d is not within 0 to %d", o.MaxFrames, uint32(math.MaxUint32))
+	}
+	req := &proto.OpenRequest{
+		Executable: o.Exe, Sysroot: o.Sysroot, Paths: o.Paths, DebugDirs: o.DebugDirs, SframeDirs: o.SFrameDirs,
+		Debuginfod: o.Debuginfod, CacheDir: o.CacheDir, Methods: o.Methods, MaxFrames: uint32(o.MaxFrames), MaxTimeNs: int64(o.MaxTime),
+	}
+	for _, s := range o.SourceMap {
+		req.SourceMap = append(req.SourceMap, &proto.SourceSubstitution{From: s.From, To: s.To})
+	}
+	return req, nil
+}
