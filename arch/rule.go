@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/sfcore/sfcore/memreader"
 )
 
 // Base says what a [Rule]'s offset is added to.
@@ -51,11 +49,16 @@ func (r UnknownRegister) Error() string {
 	return fmt.Sprintf("register %d is not known", uint8(r))
 }
 
+// Memory reads words of the process, in its byte order. memreader.Words is one.
+type Memory interface {
+	Uint64(addr uint64) (uint64, error)
+}
+
 // Eval computes the value by the formula above: regs and cfa are those of the
 // frame being unwound, mem is the memory of the process. The error is
 // [ErrUndefined], an [UnknownRegister], or that of mem. Eval does not allocate
 // unless mem does.
-func (r *Rule) Eval(regs *Regs, cfa uint64, mem *memreader.Words) (uint64, error) {
+func (r *Rule) Eval(regs *Regs, cfa uint64, mem Memory) (uint64, error) {
 	var v uint64
 	switch r.Base {
 	case Undefined:

@@ -32,7 +32,7 @@ const (
 // list because only tests import it.
 var imports = map[string]string{
 	"memreader":     "",
-	"arch":          "memreader",
+	"arch":          "",
 	"report":        "",
 	"internal/elfx": "memreader",
 
