@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
 )
 
 // Every option has a setting, but for those that are not the user's: the cache

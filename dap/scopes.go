@@ -73,8 +73,8 @@ func (s *session) variables(ctx context.Context, args *godap.VariablesArguments)
 func (s *snapshot) unwindVariables(st *stack, i int, format *godap.ValueFormat) []godap.Variable {
 	r, f := &st.Frames[i], st.frame(i)
 	vars := []godap.Variable{
-		text("method", r.Method),
-		text("trust", r.Trust),
+		text("method", r.Method.String()),
+		text("trust", r.Trust.String()),
 		text("evidence", evidence(f)),
 		s.word("pc", f.PC, format),
 		s.word("lookup pc", f.LookupPC(), format),

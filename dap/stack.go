@@ -98,8 +98,8 @@ func (s *session) stackTrace(ctx context.Context, args *godap.StackTraceArgument
 // stopLabel says why a stack ends.
 func stopLabel(stop *report.Stop) string {
 	text := "end of the stack"
-	if stop.Reason != unwind.Outermost.String() {
-		text = "the stack ends here: " + stop.Reason
+	if stop.Reason != unwind.Outermost {
+		text = "the stack ends here: " + stop.Reason.String()
 	}
 	if stop.Detail != "" {
 		text += " (" + stop.Detail + ")"
@@ -114,7 +114,7 @@ func (s *session) describeFrame(f *godap.StackFrame, st *stack, i int, format *g
 	if r.Module != "" {
 		f.ModuleId = r.Module
 	}
-	if r.Trust != unwind.Full.String() || startsProcess[r.Function] {
+	if r.Trust != unwind.Full || startsProcess[r.Function] {
 		f.PresentationHint = "subtle"
 	}
 	f.Source, f.Line = s.sourceOf(st, i)

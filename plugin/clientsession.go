@@ -29,7 +29,7 @@ func (s *Session) Process(ctx context.Context) (*report.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return headReport(reply), nil
+	return headReport(reply)
 }
 
 // Threads returns the threads without their stacks, the crashed one first.
@@ -81,8 +81,10 @@ func (s *Session) stacks(ctx context.Context, req *proto.StacksRequest) iter.Seq
 			if part, err = stream.Recv(); err != nil {
 				break
 			}
-			r := threadReport(part)
+			var r report.Thread
+			r, err = threadReport(part)
 			switch {
+			case err != nil:
 			case !begun:
 				stack, begun = r, true
 			case r.TID != stack.TID || len(stack.Frames)+len(r.Frames) > maxStack:
@@ -177,7 +179,7 @@ func (s *Session) SFrame(ctx context.Context, addr uint64) ([]*proto.SFrameFunct
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := s.rpc.DumpSFrame(ctx, &proto.DumpSFrameRequest{Session: s.id, Address: addr})
-	return collect(stream, err, func(f *proto.SFrameFunction) *proto.SFrameFunction { return f })
+	return collect(stream, err, func(f *proto.SFrameFunction) (*proto.SFrameFunction, error) { return f, nil })
 }
 
 // Close ends the session. After that the plugin reads nothing from this host.
@@ -190,12 +192,16 @@ func (s *Session) Close(ctx context.Context) error {
 }
 
 // collect converts the messages of a stream.
-func collect[M, R any](stream grpc.ServerStreamingClient[M], err error, convert func(*M) R) ([]R, error) {
+func collect[M, R any](stream grpc.ServerStreamingClient[M], err error, convert func(*M) (R, error)) ([]R, error) {
 	var list []R
 	for err == nil {
 		var m *M
-		if m, err = stream.Recv(); err == nil {
-			list = append(list, convert(m))
+		if m, err = stream.Recv(); err != nil {
+			break
+		}
+		var r R
+		if r, err = convert(m); err == nil {
+			list = append(list, r)
 		}
 	}
 	if !errors.Is(err, io.EOF) {

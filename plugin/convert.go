@@ -40,7 +40,7 @@ func headMessage(r *report.Document) *proto.ProcessReply {
 			StoppedFor: s.StoppedFor, Copied: s.Copied, Ended: int64(s.Ended),
 		},
 		Process: &proto.Process{
-			Pid: int64(p.PID), Arch: p.Arch, ByteOrder: p.ByteOrder,
+			Pid: int64(p.PID), Arch: p.Arch, ByteOrder: p.ByteOrder.String(),
 			Command: text(p.Command), Executable: text(p.Executable),
 		},
 		Problems: texts(r.Problems),
@@ -89,7 +89,7 @@ func threadMessage(r *report.Thread) *proto.Thread {
 
 func frameMessage(f *report.Frame) *proto.Frame {
 	return &proto.Frame{
-		Index: uint32(f.Index), Pc: uint64(f.PC), Sp: optional(f.SP), Cfa: optional(f.CFA), Method: f.Method, Trust: f.Trust,
+		Index: uint32(f.Index), Pc: uint64(f.PC), Sp: optional(f.SP), Cfa: optional(f.CFA), Method: f.Method.String(), Trust: f.Trust.String(),
 		Exact: f.Exact, Module: text(f.Module), ModuleOffset: optional(f.ModuleOffset), Function: text(f.Function),
 		LinkageName: text(f.LinkageName), FunctionOffset: optional(f.FunctionOffset), File: text(f.File),
 		Line: int64(f.Line), Column: int64(f.Column), Inlined: f.Inlined, SignalFrame: f.SignalFrame,

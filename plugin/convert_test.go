@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfcore/sfcore/plugin/proto"
+	"github.com/sfcore/sfcore/unwind"
+
 	"github.com/sfcore/sfcore/report"
 
 	gproto "google.golang.org/protobuf/proto"
@@ -26,17 +29,44 @@ func TestRoundTrip(t *testing.T) {
 	var module report.Module
 	fill(reflect.ValueOf(&module).Elem(), 200)
 
-	check(t, *headReport(wire(t, headMessage(&head))), head)
+	check(t, *must(headReport(wire(t, headMessage(&head))))(t), head)
 	parts := stackMessages(&thread)
-	whole := threadReport(wire(t, parts[0]))
+	whole := must(threadReport(wire(t, parts[0])))(t)
 	for _, p := range parts[1:] { // of a stack with variables, each has one frame
-		part := threadReport(wire(t, p))
+		part := must(threadReport(wire(t, p)))(t)
 		whole.Frames, whole.Stop = append(whole.Frames, part.Frames...), part.Stop
 	}
 	check(t, whole, thread)
-	check(t, moduleReport(wire(t, moduleMessage(&module))), module)
-	check(t, *headReport(wire(t, headMessage(&report.Document{Problems: []string{}}))), report.Document{Problems: []string{}})
+	check(t, must(moduleReport(wire(t, moduleMessage(&module))))(t), module)
+	check(t, *must(headReport(wire(t, headMessage(&report.Document{Problems: []string{}}))))(t), report.Document{Problems: []string{}})
 }
+
+// must fails a test that there is an error for.
+func must[T any](v T, err error) func(t *testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// Names that a newer plugin may have are errors, never taken for others.
+func TestUnknownNames(t *testing.T) {
+	for want, err := range map[string]error{
+		`"middle"`:                second(headReport(&proto.ProcessReply{Process: &proto.Process{ByteOrder: "middle"}})),
+		`"magic" is not a method`: second(threadReport(&proto.Thread{Frames: []*proto.Frame{{Method: "magic", Trust: "full"}}})),
+		`"blind" is not a trust`:  second(threadReport(&proto.Thread{Frames: []*proto.Frame{{Method: "cfi", Trust: "blind"}}})),
+		`"bored" is not a reason`: second(threadReport(&proto.Thread{Stop: &proto.Stop{Reason: "bored"}})),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
 
 func check[T any](t *testing.T, got, want T) {
 	t.Helper()
@@ -86,6 +116,8 @@ func fill(v reflect.Value, n int, within ...reflect.Type) int {
 		v.SetInt(int64(n))
 	case reflect.Uint64:
 		v.SetUint(uint64(n))
+	case reflect.Uint8: // one of few names, the first of which is the zero value
+		v.SetUint(1)
 	default:
 		panic(v.Type().String())
 	}
@@ -101,7 +133,7 @@ func TestInvalidText(t *testing.T) {
 
 // TestParts sends a stack in parts, as Stacks does, of names as long as they get.
 func TestParts(t *testing.T) {
-	r := &report.Thread{TID: 7, Frames: make([]report.Frame, 2*maxFrames+1), Stop: report.Stop{Reason: "limit"}}
+	r := &report.Thread{TID: 7, Frames: make([]report.Frame, 2*maxFrames+1), Stop: report.Stop{Reason: unwind.Limit}}
 	for i := range r.Frames {
 		r.Frames[i] = report.Frame{Index: i, Function: strings.Repeat("f", 4096)}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
 
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc/codes"
@@ -169,7 +170,7 @@ func TestSession(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if stack.TID != tid || len(stack.Frames) < 4 || stack.Stop.Reason != "outermost" {
+	if stack.TID != tid || len(stack.Frames) < 4 || stack.Stop.Reason != unwind.Outermost {
 		t.Fatalf("got %+v, want the whole stack of thread %d", stack, tid)
 	}
 	regs, err := s.Registers(t.Context(), tid)

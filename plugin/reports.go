@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"encoding"
 	"fmt"
 
 	"github.com/sfcore/sfcore/report"
@@ -18,8 +19,9 @@ func optAddr(v *uint64) report.OptAddr {
 	return report.OptAddr{Addr: report.Addr(*v), Known: true}
 }
 
-func headReport(m *proto.ProcessReply) *report.Document {
+func headReport(m *proto.ProcessReply) (*report.Document, error) {
 	s, p := m.GetSource(), m.GetProcess()
+	var names names
 	r := &report.Document{
 		Schema: m.GetSchema(),
 		Source: report.Source{
@@ -27,7 +29,7 @@ func headReport(m *proto.ProcessReply) *report.Document {
 			Time: s.GetTime(), StoppedFor: s.GetStoppedFor(), Copied: s.GetCopied(), Ended: int(s.GetEnded()),
 		},
 		Process: report.Process{
-			PID: int(p.GetPid()), Arch: p.GetArch(), ByteOrder: p.GetByteOrder(),
+			PID: int(p.GetPid()), Arch: p.GetArch(),
 			Command: p.GetCommand(), Executable: p.GetExecutable(),
 		},
 		Problems: append([]string{}, m.GetProblems()...),
@@ -42,7 +44,21 @@ func headReport(m *proto.ProcessReply) *report.Document {
 	if sig := p.GetSignal(); sig != nil {
 		r.Process.Signal = signalReport(sig)
 	}
-	return r
+	names.read(p.GetByteOrder(), &r.Process.ByteOrder)
+	return r, names.err
+}
+
+// names reads what the protocol has by name. err is what is wrong with the first
+// that this library does not know.
+type names struct{ err error }
+
+func (n *names) read(name string, value encoding.TextUnmarshaler) {
+	if name == "" || n.err != nil {
+		return
+	}
+	if err := value.UnmarshalText([]byte(name)); err != nil {
+		n.err = fmt.Errorf("the plugin may be newer than this library: %w", err)
+	}
 }
 
 func truncationReport(m *proto.Truncation) *report.Truncation {
@@ -71,27 +87,32 @@ func signalReport(m *proto.Signal) *report.Signal {
 	return s
 }
 
-func threadReport(m *proto.Thread) report.Thread {
+func threadReport(m *proto.Thread) (report.Thread, error) {
+	var names names
 	r := report.Thread{
 		TID: int(m.GetTid()), NSTID: int(m.GetNsTid()), Name: m.GetName(), State: m.GetState(), Crashed: m.GetCrashed(),
 		Frames: make([]report.Frame, 0, len(m.GetFrames())),
-		Stop:   report.Stop{Reason: m.GetStop().GetReason(), Detail: m.GetStop().GetDetail()},
+		Stop:   report.Stop{Detail: m.GetStop().GetDetail()},
 	}
 	for _, f := range m.GetFrames() {
-		r.Frames = append(r.Frames, frameReport(f))
+		r.Frames = append(r.Frames, names.frame(f))
 	}
-	return r
+	names.read(m.GetStop().GetReason(), &r.Stop.Reason)
+	return r, names.err
 }
 
-func frameReport(m *proto.Frame) report.Frame {
-	return report.Frame{
+func (n *names) frame(m *proto.Frame) report.Frame {
+	r := report.Frame{
 		Index: int(m.GetIndex()), PC: report.Addr(m.GetPc()), SP: optAddr(m.Sp), CFA: optAddr(m.Cfa),
-		Method: m.GetMethod(), Trust: m.GetTrust(), Exact: m.GetExact(), Module: m.GetModule(),
+		Exact: m.GetExact(), Module: m.GetModule(),
 		ModuleOffset: optAddr(m.ModuleOffset), Function: m.GetFunction(), LinkageName: m.GetLinkageName(),
 		FunctionOffset: optAddr(m.FunctionOffset), File: m.GetFile(), Line: int(m.GetLine()), Column: int(m.GetColumn()),
 		Inlined: m.GetInlined(), SignalFrame: m.GetSignalFrame(), Rule: m.GetRule(), Skipped: m.GetSkipped(),
 		Variables: variableReports(m.GetVariables()),
 	}
+	n.read(m.GetMethod(), &r.Method)
+	n.read(m.GetTrust(), &r.Trust)
+	return r
 }
 
 func variableReports(messages []*proto.Variable) []report.Variable {
@@ -105,7 +126,7 @@ func variableReports(messages []*proto.Variable) []report.Variable {
 	return list
 }
 
-func moduleReport(m *proto.Module) report.Module {
+func moduleReport(m *proto.Module) (report.Module, error) {
 	r := report.Module{
 		Path: m.GetPath(), File: m.GetFile(), Debug: m.GetDebugFile(), BuildID: m.GetBuildId(),
 		Base: report.Addr(m.GetBase()), End: report.Addr(m.GetEnd()), Bias: report.Addr(m.GetLoadBias()),
@@ -117,7 +138,7 @@ func moduleReport(m *proto.Module) report.Module {
 			Tables: int(s.GetTables()), File: s.GetFile(), Problem: s.GetProblem(),
 		}
 	}
-	return r
+	return r, nil
 }
 
 // registers fills in regs. A name that the architecture does not have is an

@@ -112,6 +112,6 @@ func stackMessages(r *report.Thread) []*proto.Thread {
 	if len(parts) == 0 {
 		parts = append(parts, threadMessage(r))
 	}
-	parts[len(parts)-1].Stop = &proto.Stop{Reason: r.Stop.Reason, Detail: r.Stop.Detail}
+	parts[len(parts)-1].Stop = &proto.Stop{Reason: r.Stop.Reason.String(), Detail: r.Stop.Detail}
 	return parts
 }

@@ -236,7 +236,7 @@ func TestMissingFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Threads) != 1 || len(r.Threads[0].Frames) == 0 || r.Threads[0].Stop.Reason == "outermost" {
+	if len(r.Threads) != 1 || len(r.Threads[0].Frames) == 0 || r.Threads[0].Stop.Reason == unwind.Outermost {
 		t.Errorf("got %+v", r.Threads)
 	}
 	missing := 0

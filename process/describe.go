@@ -22,10 +22,10 @@ func (p *Process) Head() report.Document {
 	r := report.Document{
 		Schema:  report.Schema,
 		Source:  p.describeSource(),
-		Process: report.Process{PID: img.PID, Arch: img.Arch.Name, ByteOrder: "little", Command: cmp.Or(img.Command, img.Name), Executable: img.Executable},
+		Process: report.Process{PID: img.PID, Arch: img.Arch.Name, Command: cmp.Or(img.Command, img.Name), Executable: img.Executable},
 	}
 	if img.Arch.BigEndian {
-		r.Process.ByteOrder = "big"
+		r.Process.ByteOrder = report.BigEndian
 	}
 	r.Process.Signal = p.Signal()
 	return r
@@ -105,7 +105,7 @@ func (p *Process) stopDetail(s *Stack) string {
 
 // describeFrame fills in what is known without a name.
 func describeFrame(r *report.Frame, f *unwind.Frame, m *module.Module, a *arch.Arch) {
-	r.PC, r.Method, r.Trust = report.Addr(f.PC), f.Method.String(), f.Trust.String()
+	r.PC, r.Method, r.Trust = report.Addr(f.PC), f.Method, f.Trust
 	r.Exact, r.SignalFrame = f.Exact, f.Signal
 	if sp, ok := f.Regs.Get(a.SP); ok {
 		r.SP = report.Known(sp)

@@ -104,7 +104,7 @@ func (w *goroutineWalker) describe(g *wire.Goroutine) (r *report.Goroutine, comp
 	}
 	th, err := w.thread(g)
 	if err != nil {
-		r.Stop = report.Stop{Reason: unwind.NoUnwindInfo.String(), Detail: err.Error()}
+		r.Stop = report.Stop{Reason: unwind.NoUnwindInfo, Detail: err.Error()}
 		return r, false
 	}
 	s := w.walker.Walk(th)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/process"
@@ -95,7 +96,7 @@ func TestShrinkingFiles(t *testing.T) {
 				// What was walked before is not walked again without its file.
 				told := len(r.Problems) > 0
 				for i := range r.Threads {
-					told = told || r.Threads[i].Stop.Reason != "outermost"
+					told = told || r.Threads[i].Stop.Reason != unwind.Outermost
 				}
 				if missed := at >= 2 && at < 4 && strings.HasSuffix(tt.file, "core"); missed && !told {
 					t.Errorf("nothing tells of the loss: %d frames, walked %d", frames, walked)

@@ -127,7 +127,7 @@ func (w *Walker) Describe(s *Stack, workings bool) *report.Thread {
 		TID: s.Thread.ID, NSTID: s.Thread.NSID, Name: s.Thread.Name, Crashed: s.Thread.Crashed,
 		State:  string(s.Thread.State),
 		Frames: r.Frames[:0],
-		Stop:   report.Stop{Reason: s.Stop.Reason.String(), Detail: w.process.stopDetail(s)},
+		Stop:   report.Stop{Reason: s.Stop.Reason, Detail: w.process.stopDetail(s)},
 	}
 	if r.Frames == nil {
 		r.Frames = []report.Frame{}

@@ -49,12 +49,12 @@ type Phase struct {
 
 // Process describes the process as a whole.
 type Process struct {
-	PID        int     `json:"pid,omitempty"`
-	Arch       string  `json:"arch"`
-	ByteOrder  string  `json:"byteOrder"` // "little" or "big"
-	Command    string  `json:"command,omitempty"`
-	Executable string  `json:"executable,omitempty"`
-	Signal     *Signal `json:"signal,omitempty"`
+	PID        int       `json:"pid,omitempty"`
+	Arch       string    `json:"arch"`
+	ByteOrder  ByteOrder `json:"byteOrder"`
+	Command    string    `json:"command,omitempty"`
+	Executable string    `json:"executable,omitempty"`
+	Signal     *Signal   `json:"signal,omitempty"`
 }
 
 // Signal is what stopped the process.

@@ -1,5 +1,7 @@
 package report
 
+import "github.com/sfcore/sfcore/unwind"
+
 // Thread is a thread and its stack.
 type Thread struct {
 	TID     int     `json:"tid"`
@@ -14,12 +16,12 @@ type Thread struct {
 // Frame is a frame. Inlined ones precede the physical frame they belong
 // to and repeat its addresses.
 type Frame struct {
-	Index  int     `json:"index"` // from 0; inlined frames count
-	PC     Addr    `json:"pc"`
-	SP     OptAddr `json:"sp,omitzero"`
-	CFA    OptAddr `json:"cfa,omitzero"`
-	Method string  `json:"method"`
-	Trust  string  `json:"trust"`
+	Index  int           `json:"index"` // from 0; inlined frames count
+	PC     Addr          `json:"pc"`
+	SP     OptAddr       `json:"sp,omitzero"`
+	CFA    OptAddr       `json:"cfa,omitzero"`
+	Method unwind.Method `json:"method"`
+	Trust  unwind.Trust  `json:"trust"`
 	// Exact is set where PC is the instruction being executed, unset where it
 	// is a return address or behind an instruction that trapped.
 	Exact          bool    `json:"exact,omitempty"`
@@ -46,6 +48,6 @@ type Frame struct {
 
 // Stop is why a stack ends.
 type Stop struct {
-	Reason string `json:"reason"`
-	Detail string `json:"detail,omitempty"`
+	Reason unwind.Reason `json:"reason"`
+	Detail string        `json:"detail,omitempty"`
 }

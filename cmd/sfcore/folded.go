@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
 
 	"github.com/sfcore/sfcore/process"
 )
@@ -42,8 +43,8 @@ func (goroutineFolded) goroutine(r *report.Goroutine) []byte {
 // so that the stack is not mistaken for another.
 func appendFolded(b []byte, stop *report.Stop, frames int, frame func(i int) *report.Frame, group int) []byte {
 	separator := ""
-	if stop.Reason != "outermost" {
-		b = append(append(append(b, '['), stop.Reason...), ']')
+	if stop.Reason != unwind.Outermost {
+		b = append(append(append(b, '['), stop.Reason.String()...), ']')
 		separator = ";"
 	}
 	for i := frames - 1; i >= 0; i-- {
@@ -63,7 +64,7 @@ func foldedName(f *report.Frame) string {
 	default:
 		name = fmt.Sprintf("%#x", uint64(f.PC))
 	}
-	if f.Trust == "guess" {
+	if f.Trust == unwind.Guess {
 		name = marks[f.Trust] + name
 	}
 	return strings.ReplaceAll(plain(name), ";", ":")

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
 
 	"github.com/sfcore/sfcore/internal/delve/backend"
 	"github.com/sfcore/sfcore/internal/delve/wire"
@@ -209,7 +210,7 @@ func TestGoroutineLies(t *testing.T) {
 				}
 				n++
 				for j := range r.Frames {
-					if r.Frames[j].Trust == "full" {
+					if r.Frames[j].Trust == unwind.Full {
 						t.Errorf("goroutine %d #%d: got full trust", r.ID, j)
 					}
 				}

@@ -27,8 +27,8 @@ func frames(t *testing.T, args ...string) (list []string, methods map[string]int
 	methods = map[string]int{}
 	for _, th := range r.Threads {
 		for _, f := range th.Frames {
-			methods[f.Method]++
-			f.Method, f.Trust = "", ""
+			methods[f.Method.String()]++
+			f.Method, f.Trust = 0, 0
 			list = append(list, string(encode(f)))
 		}
 		list = append(list, string(encode(th.Stop)))

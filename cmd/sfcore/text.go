@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
 
 	"github.com/sfcore/sfcore/process"
 )
@@ -21,7 +22,7 @@ type textFormat struct {
 func (*textFormat) head(r *report.Document) []byte {
 	p := &r.Process
 	b := fmt.Appendf(nil, "%s: %s", plain(orUnknown(p.Command, p.Executable)), p.Arch)
-	if p.ByteOrder == "big" && p.Arch == "aarch64" {
+	if p.ByteOrder == report.BigEndian && p.Arch == "aarch64" {
 		b = append(b, " big-endian"...)
 	}
 	if p.PID != 0 {
@@ -125,9 +126,9 @@ func appendIDs[T int | int64](b []byte, ids []T) []byte {
 }
 
 func (w *textFormat) stop(b []byte, s *report.Stop) []byte {
-	text, complete := "the stack ends here", s.Reason == "outermost"
+	text, complete := "the stack ends here", s.Reason == unwind.Outermost
 	if !complete {
-		text = "stopped: " + s.Reason
+		text = "stopped: " + s.Reason.String()
 	}
 	if s.Detail != "" && (w.verbose || !complete) {
 		text += ": " + plain(s.Detail)
@@ -141,7 +142,7 @@ func (w *textFormat) stop(b []byte, s *report.Stop) []byte {
 }
 
 // marks show the trust of a frame.
-var marks = map[string]string{"full": " ", "checked": "~", "guess": "?"}
+var marks = map[unwind.Trust]string{unwind.Full: " ", unwind.Checked: "~", unwind.Guess: "?"}
 
 // frame appends the line of a frame. A core may have a hundred thousand frames, so
 // it does not use package fmt.
@@ -154,7 +155,7 @@ func (w *textFormat) frame(b []byte, f *report.Frame) []byte {
 	b = w.paint.end(b)
 	b = w.paint.begin(append(b, "  "...), colorDim)
 	start = len(b)
-	b = pad(append(b, f.Method...), start, 13)
+	b = pad(append(b, f.Method.String()...), start, 13)
 	b = append(w.paint.end(b), ' ')
 	b = append(append(b, w.paint.bad(marks[f.Trust])...), ' ')
 	if f.Function != "" {

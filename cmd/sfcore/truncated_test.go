@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -72,7 +73,7 @@ func TestTruncatedCore(t *testing.T) {
 		same := slices.EqualFunc(got.Frames, want.Frames, func(a, b report.Frame) bool {
 			return a.PC == b.PC && a.Trust == b.Trust && a.Function == b.Function
 		})
-		if affected := slices.Contains(lost.Threads, got.TID); affected == (same && got.Stop.Reason == "outermost") {
+		if affected := slices.Contains(lost.Threads, got.TID); affected == (same && got.Stop.Reason == unwind.Outermost) {
 			t.Errorf("thread %d: affected %v, but the stack is the same: %v, stop %+v", got.TID, affected, same, got.Stop)
 		}
 	}

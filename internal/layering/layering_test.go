@@ -33,7 +33,6 @@ const (
 var imports = map[string]string{
 	"memreader":     "",
 	"arch":          "",
-	"report":        "",
 	"internal/elfx": "memreader",
 
 	"internal/disasm": "arch memreader",
@@ -45,6 +44,7 @@ var imports = map[string]string{
 	"cfi":                 "arch memreader internal/dwarf/expr",
 
 	"unwind":              "arch memreader internal/disasm unwind/pclntab sframe cfi",
+	"report":              "unwind",
 	"unwind/codewalk":     "arch internal/disasm unwind",
 	"unwind/gostack":      "arch memreader unwind/pclntab unwind",
 	"core":                "arch memreader internal/elfx",
