@@ -13,10 +13,18 @@ const (
 )
 
 // AArch64 is 64-bit Arm with little-endian data.
-var AArch64 = aarch64(false)
+var AArch64 = func() *Arch {
+	a := aarch64(false)
+	a.BFD, a.Delve = "elf64-littleaarch64", "arm64"
+	return a
+}()
 
 // AArch64BE is 64-bit Arm with big-endian data.
-var AArch64BE = aarch64(true)
+var AArch64BE = func() *Arch {
+	a := aarch64(true)
+	a.BFD = "elf64-bigaarch64"
+	return a
+}()
 
 func aarch64(bigEndian bool) *Arch {
 	return &Arch{

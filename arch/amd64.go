@@ -14,6 +14,8 @@ const (
 var AMD64 = &Arch{
 	Name:    "amd64",
 	Machine: EMX86_64,
+	BFD:     "elf64-x86-64",
+	Delve:   "amd64",
 	Regs: [NumRegs]string{
 		"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
 		"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip",

@@ -27,6 +27,12 @@ import "fmt"
 type Arch struct {
 	// Name is the GOARCH-like name used in reports: amd64, aarch64, s390x.
 	Name string
+	// BFD is the name that binutils have for the format of ELF files [binutils
+	// bfd/config.bfd].
+	BFD string
+	// Delve is the name that delve has for the architecture, which is its GOARCH;
+	// "" where delve does not know it [delve pkg/proc/bininfo.go].
+	Delve string
 	// Machine is the ELF e_machine.
 	Machine uint16
 	// BigEndian is the byte order of data. AArch64 instructions are
@@ -157,24 +163,6 @@ func (a *Arch) RA() Reg {
 		return a.LR
 	}
 	return a.PC
-}
-
-// ELF machine numbers [elf.h].
-const (
-	EMS390    = 22
-	EMX86_64  = 62
-	EMAArch64 = 183
-)
-
-// ForMachine returns the architecture of an ELF file by its e_machine and byte
-// order, and whether it is one that sfcore knows.
-func ForMachine(machine uint16, bigEndian bool) (*Arch, bool) {
-	for _, a := range []*Arch{AMD64, AArch64, AArch64BE, S390X} {
-		if a.Machine == machine && a.BigEndian == bigEndian {
-			return a, true
-		}
-	}
-	return nil, false
 }
 
 // stored makes rules for registers stored at the given offsets from SP.

@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -27,6 +28,23 @@ func TestForMachine(t *testing.T) {
 		if got != tt.want || ok != (tt.want != nil) {
 			t.Errorf("ForMachine(%d, %v): got %v, %v", tt.machine, tt.bigEndian, got, ok)
 		}
+	}
+}
+
+func TestNamed(t *testing.T) {
+	for name, a := range all {
+		if got, ok := Named(a.Name, a.BigEndian); got != a || !ok {
+			t.Errorf("%s: got %v, %v", name, got, ok)
+		}
+	}
+	if got, ok := Named("amd64", true); ok {
+		t.Errorf("big-endian amd64: got %v", got)
+	}
+	if got, want := Names(), "amd64, aarch64 and s390x"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := slices.Collect(All()); len(got) != len(all) {
+		t.Errorf("got %d architectures, want %d", len(got), len(all))
 	}
 }
 

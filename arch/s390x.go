@@ -19,6 +19,7 @@ var s390xFPRs = []Reg{16, 20, 17, 21, 18, 22, 19, 23, 24, 28, 25, 29, 26, 30, 27
 var S390X = &Arch{
 	Name:      "s390x",
 	Machine:   EMS390,
+	BFD:       "elf64-s390",
 	BigEndian: true,
 	Regs: [NumRegs]string{
 		"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7",

@@ -126,10 +126,8 @@ func (h *hostConn) process(ctx context.Context) (*core.Image, error) {
 
 // archNamed returns the architecture that a report calls name.
 func archNamed(name string, bigEndian bool) (*arch.Arch, error) {
-	for _, machine := range []uint16{arch.EMX86_64, arch.EMAArch64, arch.EMS390} {
-		if a, ok := arch.ForMachine(machine, bigEndian); ok && a.Name == name {
-			return a, nil
-		}
+	if a, ok := arch.Named(name, bigEndian); ok {
+		return a, nil
 	}
 	return nil, fmt.Errorf("arch %q with big_endian %v is not supported; use amd64, aarch64, or s390x with big_endian true", name, bigEndian)
 }

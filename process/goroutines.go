@@ -63,9 +63,9 @@ func (p *Process) Goroutines(ctx context.Context, opts GoroutineOptions, found f
 // delveSetup says what delve is to look at, or why it cannot.
 func (p *Process) delveSetup() (*wire.Setup, error) {
 	a := p.img.Arch
-	if a != arch.AMD64 && a != arch.AArch64 {
+	if a.Delve == "" {
 		name := a.Name
-		if a.BigEndian && a.Machine == arch.EMAArch64 {
+		if _, little := arch.Named(a.Name, false); little && a.BigEndian {
 			name = "big-endian " + name
 		}
 		return nil, fmt.Errorf("delve does not support %s; use bt to print the stacks of threads", name)

@@ -179,13 +179,8 @@ func (c *dumpCommand) sections(cmd *cobra.Command, name string) (list []listed, 
 
 // bfdName is the name that binutils have for the format of a file.
 func bfdName(f *elfx.File) string {
-	switch {
-	case f.Machine == arch.EMX86_64:
-		return "elf64-x86-64"
-	case f.Machine == arch.EMS390:
-		return "elf64-s390"
-	case f.BigEndian:
-		return "elf64-bigaarch64"
+	if a, ok := arch.ForMachine(f.Machine, f.BigEndian); ok {
+		return a.BFD
 	}
-	return "elf64-littleaarch64"
+	return "binary"
 }

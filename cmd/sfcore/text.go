@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
 
@@ -22,7 +23,7 @@ type textFormat struct {
 func (*textFormat) head(r *report.Document) []byte {
 	p := &r.Process
 	b := fmt.Appendf(nil, "%s: %s", plain(orUnknown(p.Command, p.Executable)), p.Arch)
-	if p.ByteOrder == report.BigEndian && p.Arch == "aarch64" {
+	if _, little := arch.Named(p.Arch, false); little && p.ByteOrder == report.BigEndian {
 		b = append(b, " big-endian"...)
 	}
 	if p.PID != 0 {

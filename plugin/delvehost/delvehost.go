@@ -80,12 +80,12 @@ func image(t *proc.Target) (*core.Image, error) {
 	return img, nil
 }
 
+// archNamed returns the architecture that delve calls name.
 func archNamed(name string) (*arch.Arch, error) {
-	switch name {
-	case "amd64":
-		return arch.AMD64, nil
-	case "arm64":
-		return arch.AArch64, nil
+	for a := range arch.All() {
+		if a.Delve != "" && a.Delve == name {
+			return a, nil
+		}
 	}
 	return nil, fmt.Errorf("sfcore does not know the architecture that delve calls %s", name)
 }

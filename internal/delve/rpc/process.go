@@ -265,15 +265,15 @@ func (s *state) order(tid int) int {
 	return 1
 }
 
-// archOf tells the architecture by the names of registers; nil if they are of
-// none that both sfcore and delve know.
+// archOf finds the architecture by the name of the register that holds return
+// addresses: delve calls it Rip or X30. It is nil if no register is one of an
+// architecture that both sfcore and delve know.
 func archOf(regs []register) *arch.Arch {
 	for i := range regs {
-		switch regs[i].Name {
-		case "Rip":
-			return arch.AMD64
-		case "X30":
-			return arch.AArch64
+		for a := range arch.All() {
+			if a.Delve != "" && strings.EqualFold(regs[i].Name, a.Regs[a.RA()]) {
+				return a
+			}
 		}
 	}
 	return nil
