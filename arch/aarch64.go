@@ -28,8 +28,19 @@ var AArch64BE = func() *Arch {
 
 func aarch64(bigEndian bool) *Arch {
 	return &Arch{
-		Name:      "aarch64",
-		Machine:   EMAArch64,
+		Name:    "aarch64",
+		Machine: EMAArch64,
+		ELF: ELF{
+			HashWord: 4,
+			Relocs: map[uint32]Reloc{ // [AAELF64, 5.7]
+				257: {Size: 8},              // R_AARCH64_ABS64
+				258: {Size: 4},              // R_AARCH64_ABS32
+				260: {Size: 8, PCRel: true}, // R_AARCH64_PREL64
+				261: {Size: 4, PCRel: true}, // R_AARCH64_PREL32
+			},
+			IRelative: 1032,
+			PLT:       PLT{MaxSize: 6 * 4, First: []byte(aarch64BTI), Last: []byte("\x20\x02\x1f\xd6")}, // bti c; br x17
+		},
 		BigEndian: bigEndian,
 		Regs: [NumRegs]string{
 			"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7",

@@ -16,6 +16,18 @@ var AMD64 = &Arch{
 	Machine: EMX86_64,
 	BFD:     "elf64-x86-64",
 	Delve:   "amd64",
+	ELF: ELF{
+		HashWord: 4,
+		Relocs: map[uint32]Reloc{ // [System V psABI, table 4.9]
+			1:  {Size: 8},              // R_X86_64_64
+			2:  {Size: 4, PCRel: true}, // R_X86_64_PC32
+			10: {Size: 4},              // R_X86_64_32
+			11: {Size: 4},              // R_X86_64_32S
+			24: {Size: 8, PCRel: true}, // R_X86_64_PC64
+		},
+		IRelative: 37,
+		PLT:       PLT{EntrySize: 16}, // .plt.got has 8, and says so
+	},
 	Regs: [NumRegs]string{
 		"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
 		"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip",

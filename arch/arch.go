@@ -35,6 +35,8 @@ type Arch struct {
 	Delve string
 	// Machine is the ELF e_machine.
 	Machine uint16
+	// ELF is what the psABI says of ELF files.
+	ELF ELF
 	// BigEndian is the byte order of data. AArch64 instructions are
 	// little-endian in either case.
 	BigEndian bool

@@ -33,12 +33,15 @@ func amd64CallSlot(code []byte, ra uint64) (uint64, bool) {
 	return ra + sext(binary.LittleEndian.Uint32(code[n-4:]), 32), true
 }
 
+// aarch64BTI is "bti c". Instructions are little-endian in either byte order
+// [Arm ARM, B2.6.2].
+const aarch64BTI = "\x5f\x24\x03\xd5"
+
 // aarch64Slot decodes
 //
 //	[bti c]; adrp x16, page; ldr x17, [x16, #offset]; ... br x17
 func aarch64Slot(code []byte, addr uint64) (uint64, bool) {
-	const bti = "\x5f\x24\x03\xd5" // instructions are little-endian in either byte order [Arm ARM, B2.6.2]
-	rest := bytes.TrimPrefix(code, []byte(bti))
+	rest := bytes.TrimPrefix(code, []byte(aarch64BTI))
 	if len(rest) < 8 {
 		return 0, false
 	}

@@ -17,9 +17,20 @@ var s390xFPRs = []Reg{16, 20, 17, 21, 18, 22, 19, 23, 24, 28, 25, 29, 26, 30, 27
 
 // S390X is 64-bit z/Architecture, big-endian.
 var S390X = &Arch{
-	Name:      "s390x",
-	Machine:   EMS390,
-	BFD:       "elf64-s390",
+	Name:    "s390x",
+	Machine: EMS390,
+	BFD:     "elf64-s390",
+	ELF: ELF{
+		HashWord: 8, // [LSB for z/Architecture]
+		Relocs: map[uint32]Reloc{ // [s390x ELF ABI, 3.2]
+			4:  {Size: 4},              // R_390_32
+			5:  {Size: 4, PCRel: true}, // R_390_PC32
+			22: {Size: 8},              // R_390_64
+			23: {Size: 8, PCRel: true}, // R_390_PC64
+		},
+		IRelative: 61,
+		PLT:       PLT{EntrySize: 32},
+	},
 	BigEndian: true,
 	Regs: [NumRegs]string{
 		"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7",

@@ -1,6 +1,10 @@
 package elfx
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sfcore/sfcore/arch"
+)
 
 // Dynamic tags [gABI, 5.2.3; elf.h].
 const (
@@ -16,10 +20,6 @@ const (
 	// maxDynamic bounds the entries of PT_DYNAMIC. Each needed library is one,
 	// and no linker writes more than a hundred others.
 	maxDynamic = 64 << 10
-
-	// machineS390 is EM_S390, whose 64-bit ABI has DT_HASH tables of 8-byte
-	// words [LSB for z/Architecture].
-	machineS390 = 22
 )
 
 // dynamic returns the value of the first entry of PT_DYNAMIC with a tag.
@@ -84,10 +84,10 @@ func (f *File) dynsymOfSegment() (SymTab, error) {
 // hashSyms returns the number of symbols that a DT_HASH table is for: nchain
 // [gABI, 5.2.9].
 func (f *File) hashSyms(hash []byte) uint64 {
-	switch {
-	case f.Machine == machineS390 && len(hash) >= 16:
+	switch word := arch.ELFOf(f.Machine).HashWord; {
+	case word == 8 && len(hash) >= 16:
 		return f.order.Uint64(hash[8:])
-	case f.Machine != machineS390 && len(hash) >= 8:
+	case word == 4 && len(hash) >= 8:
 		return uint64(f.order.Uint32(hash[4:]))
 	}
 	return 0

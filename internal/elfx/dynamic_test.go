@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/testkit"
 )
 
@@ -61,7 +62,7 @@ func TestDynsymWithoutSections(t *testing.T) {
 	}{
 		{"DT_GNU_HASH", 62, dynGNUHash, gnuHash, 4, ""},
 		{"DT_HASH", 62, dynHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 4, 1, 0, 0, 0, 0).Done() }, 4, ""},
-		{"DT_HASH of s390x", machineS390, dynHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D64(1, 4, 1, 0, 0, 0, 0).Done() }, 4, ""},
+		{"DT_HASH of s390x", arch.EMS390, dynHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D64(1, 4, 1, 0, 0, 0, 0).Done() }, 4, ""},
 		{"nothing hashed", 62, dynGNUHash, func(o binary.ByteOrder) []byte { return testkit.New(o).D32(1, 2, 1, 6).D64(0).D32(0).Done() }, 2, ""},
 		{"no last in the chain", 62, dynGNUHash, func(o binary.ByteOrder) []byte {
 			return testkit.New(o).D32(1, 2, 1, 6).D64(0).D32(2).D32(0, 0, 0).Done()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/sfcore/sfcore/arch"
 )
 
 const (
@@ -17,20 +19,6 @@ const (
 	// maxAlign bounds the alignment of sections that is kept.
 	maxAlign = 1 << 16
 )
-
-// reloc is a type of relocation that occurs in unwind tables.
-type reloc struct {
-	size  int  // bytes of the field
-	pcrel bool // the address of the field is subtracted
-}
-
-// relocs are, by machine, the relocations that assemblers put in .sframe and
-// .eh_frame [psABIs]. AArch64 has PREL, x86-64 and s390x PC.
-var relocs = map[uint16]map[uint32]reloc{
-	62:  {1: {8, false}, 2: {4, true}, 10: {4, false}, 11: {4, false}, 24: {8, true}}, // R_X86_64_64, PC32, 32, 32S, PC64
-	183: {257: {8, false}, 258: {4, false}, 260: {8, true}, 261: {4, true}},           // R_AARCH64_ABS64, ABS32, PREL64, PREL32
-	22:  {4: {4, false}, 5: {4, true}, 22: {8, false}, 23: {8, true}},                 // R_390_32, PC32, 64, PC64
-}
 
 // Link returns a relocatable object as if it had been linked by itself: loadable
 // sections have addresses, one after the other from 0 on, the values of symbols are
@@ -54,7 +42,7 @@ func (f *File) Link(sections ...string) (*File, error) {
 	if err != nil && len(sects) == 0 {
 		return nil, err
 	}
-	k := linker{File: l, sects: sects}
+	k := linker{File: l, sects: sects, types: arch.ELFOf(l.Machine).Relocs}
 	k.place()
 	k.moveSymbols()
 	for _, name := range sections {
@@ -68,6 +56,7 @@ type linker struct {
 	*File
 	sects []Section
 	addrs []uint64
+	types map[uint32]arch.Reloc
 	done  int // relocations so far
 }
 
@@ -168,22 +157,22 @@ func (l *linker) apply(s, r, symtab *Section) {
 func (l *linker) applyOne(s *Section, data, syms, rela []byte) string {
 	off, info, addend := l.order.Uint64(rela), l.order.Uint64(rela[8:]), l.order.Uint64(rela[16:])
 	typ, sym := uint32(info), info>>32
-	how, ok := relocs[l.Machine][typ]
+	how, ok := l.types[typ]
 	switch {
 	case typ == 0: // R_*_NONE
 		return ""
 	case !ok:
 		return fmt.Sprintf("type %d is not one of unwind tables", typ)
-	case off > uint64(len(data)) || uint64(len(data))-off < uint64(how.size):
+	case off > uint64(len(data)) || uint64(len(data))-off < uint64(how.Size):
 		return fmt.Sprintf("r_offset %#x is out of section %s", off, s.Name)
 	case sym >= uint64(len(syms))/SymSize:
 		return fmt.Sprintf("symbol %d of %d", sym, len(syms)/SymSize)
 	}
 	v := l.order.Uint64(syms[sym*SymSize+symValue:]) + addend
-	if how.pcrel {
+	if how.PCRel {
 		v -= s.Addr + off
 	}
-	put(l.order, data[off:off+uint64(how.size)], v)
+	put(l.order, data[off:off+uint64(how.Size)], v)
 	return ""
 }
 

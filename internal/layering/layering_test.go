@@ -33,7 +33,7 @@ const (
 var imports = map[string]string{
 	"memreader":     "",
 	"arch":          "",
-	"internal/elfx": "memreader",
+	"internal/elfx": "arch memreader",
 
 	"internal/disasm": "arch memreader",
 

@@ -1,7 +1,6 @@
 package symbol
 
 import (
-	"encoding/binary"
 	"strings"
 
 	"github.com/sfcore/sfcore/arch"
@@ -51,18 +50,14 @@ func findPLT(f *elfx.File) []*elfx.Section {
 	return plt
 }
 
-// entrySizes are the sizes of entries in bytes, for sections that do not say; 0 if
-// linkers write entries of different sizes.
-var entrySizes = map[uint16]uint64{arch.EMX86_64: 16, arch.EMS390: 32, arch.EMAArch64: 0}
-
 // stubAt decodes the entry at addr of the table that section s holds.
 func stubAt(f *elfx.File, s *elfx.Section, code []byte, addr uint64) (stub, bool) {
 	a, ok := arch.ForMachine(f.Machine, f.BigEndian)
 	if !ok {
 		return stub{}, false
 	}
-	size := entrySizes[f.Machine]
-	if s.Entry == 8 { // .plt.got of amd64
+	size := a.ELF.PLT.EntrySize
+	if s.Entry == 8 { // .plt.got, whose entries push nothing
 		size = 8
 	}
 	off := addr - s.Addr
@@ -81,28 +76,25 @@ func entryBytes(code []byte, off, size uint64) []byte {
 	return code[off : off+size]
 }
 
-// stubBefore decodes the entry of AArch64 around an offset. Entries have four to six
-// instructions, and the first of the table is larger, so it searches for the start.
+// stubBefore decodes the entry around an offset where entries have different
+// sizes, and the first of the table is larger. It searches for the start.
 func stubBefore(a *arch.Arch, code []byte, base, off uint64) (stub, bool) {
-	const bti, br, insnSize, maxInsns = 0xd503245f, 0xd61f0220, 4, 6
-	insn := func(off uint64) uint32 { // instructions are little-endian in either byte order [Arm ARM, B2.6.2]
-		if b := entryBytes(code, off, insnSize); b != nil {
-			return binary.LittleEndian.Uint32(b)
-		}
-		return 0
+	plt, insn := &a.ELF.PLT, a.InsnAlign
+	behind := func(off uint64, want []byte) bool { // whether off is behind that instruction
+		return off >= insn && string(entryBytes(code, off-insn, insn)) == string(want)
 	}
-	off &^= insnSize - 1
-	for range maxInsns {
+	off = off / insn * insn
+	for range plt.MaxSize / insn {
 		if slot, ok := a.Slot(code[min(off, uint64(len(code))):], base+off); ok {
-			if off >= insnSize && insn(off-insnSize) == bti {
-				off -= insnSize
+			if behind(off, plt.First) {
+				off -= insn
 			}
 			return stub{base + off, slot}, true
 		}
-		if off < insnSize || insn(off-insnSize) == br {
+		if off < insn || behind(off, plt.Last) {
 			break
 		}
-		off -= insnSize
+		off -= insn
 	}
 	return stub{}, false
 }

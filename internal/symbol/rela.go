@@ -7,10 +7,6 @@ import (
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 
-// irelative is, by machine, the relocation of a slot that a resolver in the image
-// itself fills in [elf.h: R_*_IRELATIVE].
-var irelative = map[uint16]uint32{arch.EMX86_64: 37, arch.EMAArch64: 1032, arch.EMS390: 61}
-
 const relaSize = 24 // bytes of an Elf64_Rela
 
 // rela is a relocation with an addend [gABI, 4.20].
@@ -82,7 +78,7 @@ func (o *Object) slotName(slot uint64) string {
 		return ""
 	}
 	if r.sym == 0 {
-		if typ, ok := irelative[o.file.Machine]; ok && r.typ == typ {
+		if typ := arch.ELFOf(o.file.Machine).IRelative; typ != 0 && r.typ == typ {
 			return fmt.Sprintf("*ABS*+%#x", r.addend)
 		}
 		return ""
