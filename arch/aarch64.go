@@ -54,7 +54,14 @@ func aarch64(bigEndian bool) *Arch {
 
 		// struct user_pt_regs at pr_reg: x0-x30, sp, pc, pstate.
 		PrStatus: run(33, PrStatusRegs),
-		Vector:   VectorRegs{First: 64, Num: 32, Size: 16}, // v0-v31, struct user_fpsimd_state
+		Vector:   VectorRegs{Name: "v", First: 64, Num: 32, Size: 16}, // struct user_fpsimd_state
+		Raw: []RawReg{ // [linux arch/arm64/include/uapi/asm/ptrace.h]
+			{Name: "pstate", Off: PrStatusRegs + 8*33, Size: 8, Bits: []RegBit{
+				{Name: "N", Shift: 31}, {Name: "Z", Shift: 30}, {Name: "C", Shift: 29}, {Name: "V", Shift: 28},
+			}},
+			{Name: "fpsr", FP: true, Off: 512, Size: 4},
+			{Name: "fpcr", FP: true, Off: 516, Size: 4},
+		},
 
 		// The frame record is somewhere in the frame, so FP + 16 is only a
 		// lower bound of the CFA and SP is not recovered [AAPCS64, 6.2.3].

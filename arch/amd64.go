@@ -39,7 +39,17 @@ var AMD64 = &Arch{
 	// struct user_regs_struct at pr_reg [linux arch/x86/include/asm/user_64.h].
 	PrStatus: inOrder(PrStatusRegs, 15, 14, 13, 12, 6, 3, 11, 10, 9, 8, 0, 2, 1, 4, 5,
 		NoReg, amd64RIP, NoReg, NoReg, amd64RSP),
-	Vector: VectorRegs{First: 17, Num: 16, Off: 160, Size: 16}, // xmm0-xmm15 in the FXSAVE area [Intel SDM 1, table 10-2]
+	// XMM0 to XMM15 are in the FXSAVE area [Intel SDM 1, table 10-2], the upper
+	// halves of YMM0 to YMM15 in the XSAVE area, if XSTATE_BV says so [Intel SDM 1,
+	// 13.4.2, 13.4.3; CPUID leaf 0xd has the same offset on all processors].
+	Vector: VectorRegs{
+		Name: "xmm", First: 17, Num: 16, Off: 160, Size: 16,
+		Upper: UpperRegs{Off: 576, Present: 512, Mask: 1 << 2},
+	},
+	Raw: amd64Raw(),
+	// As rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, after the PC.
+	Order:      []Reg{amd64RIP, 0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+	LongDouble: X87, // [System V psABI, figure 3.1]
 
 	FramePointer: Row{
 		CFA: RegOffset(amd64RBP, 16), RA: AtCFA(-8), FP: AtCFA(-16),
@@ -66,16 +76,21 @@ var amd64Signal = Row{
 	Signal: true,
 }
 
-// inOrder returns the places of registers stored one after the other, with
-// NoReg for 8 bytes to skip.
-func inOrder(off uint16, regs ...Reg) []RegLoc {
-	var locs []RegLoc
-	for i, r := range regs {
-		if r != NoReg {
-			locs = append(locs, RegLoc{Reg: r, Off: off + uint16(8*i)})
-		}
+// amd64Raw are the registers of struct user_regs_struct that have no slot, and
+// MXCSR of the FXSAVE area [linux arch/x86/include/asm/user_64.h; Intel SDM 1,
+// 3.4.3 and table 10-2].
+func amd64Raw() []RawReg {
+	pr := func(name string, n int) RawReg { return RawReg{Name: name, Off: PrStatusRegs + 8*n, Size: 8} }
+	eflags := pr("eflags", 18)
+	eflags.Bits = []RegBit{
+		{Name: "CF"}, {Name: "PF", Shift: 2}, {Name: "AF", Shift: 4}, {Name: "ZF", Shift: 6}, {Name: "SF", Shift: 7},
+		{Name: "TF", Shift: 8}, {Name: "IF", Shift: 9}, {Name: "DF", Shift: 10}, {Name: "OF", Shift: 11},
 	}
-	return locs
+	return []RawReg{
+		eflags, pr("orig_rax", 15), pr("fs_base", 21), pr("gs_base", 22),
+		pr("cs", 17), pr("ss", 20), pr("ds", 23), pr("es", 24), pr("fs", 25), pr("gs", 26),
+		{Name: "mxcsr", FP: true, Off: 24, Size: 4},
+	}
 }
 
 // A near call is E8 with a 32-bit displacement, or FF /2 with any addressing

@@ -61,8 +61,17 @@ type Arch struct {
 	// PrStatus and FPRegSet say where the registers are in the descriptors of
 	// the NT_PRSTATUS and NT_FPREGSET notes.
 	PrStatus, FPRegSet []RegLoc
-	// Vector are the registers without a slot in Regs.
+	// Vector and Raw are the registers without a slot in Regs.
 	Vector VectorRegs
+	Raw    []RawReg
+	// Order is the order in which people list the general registers, PC among
+	// them; nil where that is PC and then the others by number.
+	Order []Reg
+	// Floats are the registers of Regs that hold floating-point numbers. A number
+	// that takes less than 8 bytes is in the first ones, in either byte order.
+	Floats RegSet
+	// LongDouble is the format of 16 bytes that C calls long double.
+	LongDouble FloatFormat
 
 	// FramePointer recovers the caller by the frame-pointer convention (on
 	// s390x: by the back chain).
@@ -100,38 +109,6 @@ type Arch struct {
 	CallSlot func(code []byte, ra uint64) (slot uint64, ok bool)
 }
 
-// VectorRegs are registers that are not recovered in callers: they lie one after
-// the other in the descriptor of NT_FPREGSET.
-type VectorRegs struct {
-	First     uint64 // DWARF number of the first
-	Num       uint64
-	Off, Size uint64 // of the first in the descriptor, and of each, in bytes
-}
-
-// Bytes returns the register with DWARF number n from a descriptor of
-// NT_FPREGSET, of which it is a part; nil if it is not there.
-func (v *VectorRegs) Bytes(n uint64, desc []byte) []byte {
-	off := v.Off + (n-v.First)*v.Size
-	if n < v.First || n-v.First >= v.Num || off+v.Size > uint64(len(desc)) {
-		return nil
-	}
-	return desc[off : off+v.Size]
-}
-
-// RegLoc is the place of an 8-byte register in a structure.
-type RegLoc struct {
-	Reg Reg
-	Off uint16 // bytes
-}
-
-// Offsets in struct elf_prstatus that all 64-bit architectures share, in bytes
-// [linux include/linux/elfcore.h].
-const (
-	PrStatusSignal = 12  // pr_cursig, 16 bits
-	PrStatusPID    = 32  // pr_pid, 32 bits: the thread id
-	PrStatusRegs   = 112 // pr_reg, the general registers
-)
-
 // SignalFrame is one kind of signal frame.
 type SignalFrame struct {
 	// Code is what the trampoline consists of, from the address to which a
@@ -165,22 +142,4 @@ func (a *Arch) RA() Reg {
 		return a.LR
 	}
 	return a.PC
-}
-
-// stored makes rules for registers stored at the given offsets from SP.
-func stored(sp Reg, locs []RegLoc) []RegRule {
-	rules := make([]RegRule, len(locs))
-	for i, l := range locs {
-		rules[i] = RegRule{Reg: l.Reg, Rule: AtReg(sp, int64(l.Off))}
-	}
-	return rules
-}
-
-// run returns the places of registers 0 to n-1 stored in a row.
-func run(n int, off uint16) []RegLoc {
-	locs := make([]RegLoc, n)
-	for i := range locs {
-		locs[i] = RegLoc{Reg: Reg(i), Off: off + uint16(8*i)}
-	}
-	return locs
 }

@@ -47,6 +47,13 @@ var S390X = &Arch{
 	// struct s390_regs at pr_reg: PSW mask and address, 16 general registers.
 	PrStatus: append(inOrder(PrStatusRegs+8, s390xPC), run(16, PrStatusRegs+16)...),
 	FPRegSet: inOrder(8, s390xFPRs...),
+	// The condition code is bits 18 and 19 of the PSW, counted from the left
+	// [linux arch/s390/include/uapi/asm/ptrace.h; Principles of Operation, 4].
+	Raw: []RawReg{
+		{Name: "pswm", Off: PrStatusRegs, Size: 8, Bits: []RegBit{{Name: "cc", Shift: 44, Width: 2}}},
+		{Name: "fpc", FP: true, Off: 0, Size: 4},
+	},
+	Floats: Range(16, 31),
 
 	// The back chain at SP holds the caller's SP; r14 and r11 are, if saved at
 	// all, in their slots of the caller's register save area.

@@ -64,9 +64,10 @@ func (s *snapshot) registerNames() []string {
 			names = append(names, a.Regs[reg])
 		}
 	}
-	for _, raw := range [][]rawReg{rawRegsOf[a.Machine].flags, rawRegsOf[a.Machine].vector} {
-		for i := range raw {
-			names = append(names, raw[i].name)
+	raw := rawRegsOf(a)
+	for _, list := range [][]arch.RawReg{raw.flags, raw.vector} {
+		for i := range list {
+			names = append(names, list[i].Name)
 		}
 	}
 	slices.Sort(names)

@@ -96,15 +96,14 @@ func (p *place) register(name string) (v uint64, ok bool, err error) {
 		}
 		return 0, true, newError(idExpression, "$%s was not recovered in this frame", name)
 	}
-	raw := rawRegsOf[a.Machine].flags
-	for i := range raw {
-		if raw[i].name != name {
+	for i := range a.Raw {
+		if a.Raw[i].Name != name {
 			continue
 		}
 		if !p.inFrame() || p.stack.physical[p.ref.frame] > 0 {
 			return 0, true, newError(idExpression, "$%s was not recovered in this frame", name)
 		}
-		b, known := raw[i].bytes(p.stack.walked.Thread, a.BigEndian)
+		b, known := rawBytes(a, &a.Raw[i], p.stack.walked.Thread)
 		if !known {
 			return 0, true, newError(idExpression, "$%s is not in the core file", name)
 		}
@@ -116,17 +115,15 @@ func (p *place) register(name string) (v uint64, ok bool, err error) {
 // wideRegister shows a register that is not a 64-bit number, such as $xmm0.
 func (p *place) wideRegister(expression string) (*godap.EvaluateResponseBody, bool) {
 	name := strings.ToLower(strings.TrimPrefix(expression, "$"))
-	raw := rawRegsOf[p.snap.process.Image().Arch.Machine].vector
+	raw := rawRegsOf(p.snap.process.Image().Arch).vector
 	for i := range raw {
-		if raw[i].name != name {
+		if raw[i].Name != name {
 			continue
 		}
 		v := godap.Variable{Value: notRecovered}
-		if p.inFrame() && p.stack.physical[p.ref.frame] == 0 {
-			p.snap.rawVariable(&v, p.stack.walked.Thread, &raw[i], nil)
-		}
+		known := p.inFrame() && p.stack.physical[p.ref.frame] == 0 && p.snap.vectorVariable(&v, p.stack.walked.Thread, i, &raw[i])
 		body := &godap.EvaluateResponseBody{Result: v.Value, Type: v.Type}
-		if v.Type != "" {
+		if known {
 			body.VariablesReference = p.snap.refs.id(ref{kind: refVector, thread: p.ref.thread, frame: p.ref.frame, item: i})
 		}
 		return body, true

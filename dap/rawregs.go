@@ -8,121 +8,52 @@ import (
 	"github.com/sfcore/sfcore/core"
 )
 
-// note is one of the notes of a thread.
-type note uint8
-
-const (
-	prStatus note = iota // NT_PRSTATUS
-	fpRegSet             // NT_FPREGSET
-)
-
-func (n note) of(th *core.Thread) []byte {
-	if n == fpRegSet {
-		return th.FPRegSet
-	}
-	return th.PrStatus
-}
-
-// rawReg is a register that no rule recovers. It is known only in the innermost
-// frame, from a note.
-type rawReg struct {
-	name string
-	note note
-	off  int // in the note's descriptor, in bytes
-	size int // in bytes
-	bits []flagBit
-}
-
-// flagBit is a bit, or a field of several, with a meaning of its own.
-type flagBit struct {
-	name  string
-	shift uint
-	width uint // 0 for a single bit, which is named if set
-}
-
 // rawRegs are the registers of an architecture that arch.Regs lacks.
 type rawRegs struct {
-	flags  []rawReg
-	vector []rawReg
+	flags  []arch.RawReg
+	vector []arch.RawReg
 }
 
-var rawRegsOf = map[uint16]rawRegs{
-	arch.EMX86_64:  amd64Raw(),
-	arch.EMAArch64: aarch64Raw(),
-	arch.EMS390:    s390xRaw(),
-}
-
-// Struct user_regs_struct at pr_reg, and the FXSAVE area [linux
-// arch/x86/include/asm/user_64.h; Intel SDM 1, table 10-2].
-func amd64Raw() rawRegs {
-	reg := func(n int) int { return arch.PrStatusRegs + 8*n }
-	r := rawRegs{flags: []rawReg{
-		{name: "eflags", off: reg(18), size: 8, bits: []flagBit{
-			{name: "CF"},
-			{name: "PF", shift: 2},
-			{name: "AF", shift: 4},
-			{name: "ZF", shift: 6},
-			{name: "SF", shift: 7},
-			{name: "TF", shift: 8},
-			{name: "IF", shift: 9},
-			{name: "DF", shift: 10},
-			{name: "OF", shift: 11},
-		}},
-		{name: "orig_rax", off: reg(15), size: 8},
-		{name: "fs_base", off: reg(21), size: 8},
-		{name: "gs_base", off: reg(22), size: 8},
-	}}
-	for i, n := range []int{17, 20, 23, 24, 25, 26} {
-		r.flags = append(r.flags, rawReg{name: []string{"cs", "ss", "ds", "es", "fs", "gs"}[i], off: reg(n), size: 8})
-	}
-	r.flags = append(r.flags, rawReg{name: "mxcsr", note: fpRegSet, off: 24, size: 4})
-	for i := range 16 {
-		r.vector = append(r.vector, rawReg{name: fmt.Sprintf("xmm%d", i), note: fpRegSet, off: 160 + 16*i, size: 16})
+// rawRegsOf returns those of an architecture.
+func rawRegsOf(a *arch.Arch) rawRegs {
+	r := rawRegs{flags: a.Raw}
+	for i := range int(a.Vector.Num) {
+		r.vector = append(r.vector, arch.RawReg{
+			Name: fmt.Sprintf("%s%d", a.Vector.Name, i), FP: true,
+			Off: int(a.Vector.Off) + i*int(a.Vector.Size), Size: int(a.Vector.Size),
+		})
 	}
 	return r
 }
 
-// Struct user_pt_regs at pr_reg; struct user_fpsimd_state [linux
-// arch/arm64/include/uapi/asm/ptrace.h].
-func aarch64Raw() rawRegs {
-	r := rawRegs{flags: []rawReg{
-		{name: "pstate", off: arch.PrStatusRegs + 8*33, size: 8, bits: []flagBit{
-			{name: "N", shift: 31}, {name: "Z", shift: 30}, {name: "C", shift: 29}, {name: "V", shift: 28},
-		}},
-		{name: "fpsr", note: fpRegSet, off: 512, size: 4},
-		{name: "fpcr", note: fpRegSet, off: 516, size: 4},
-	}}
-	for i := range 32 {
-		r.vector = append(r.vector, rawReg{name: fmt.Sprintf("v%d", i), note: fpRegSet, off: 16 * i, size: 16})
+// rawBytes returns the bytes of a register of a, the least significant first.
+func rawBytes(a *arch.Arch, r *arch.RawReg, th *core.Thread) ([]byte, bool) {
+	desc := th.PrStatus
+	if r.FP {
+		desc = th.FPRegSet
 	}
-	return r
-}
-
-// Struct s390_regs at pr_reg; s390_fp_regs [linux
-// arch/s390/include/uapi/asm/ptrace.h]. The condition code is bits 18 and 19
-// of the PSW, counted from the left.
-func s390xRaw() rawRegs {
-	return rawRegs{flags: []rawReg{
-		{name: "pswm", off: arch.PrStatusRegs, size: 8, bits: []flagBit{{name: "cc", shift: 44, width: 2}}},
-		{name: "fpc", note: fpRegSet, off: 0, size: 4},
-	}}
-}
-
-// bytes returns the register's bytes, the least significant first.
-func (r *rawReg) bytes(th *core.Thread, bigEndian bool) ([]byte, bool) {
-	desc := r.note.of(th)
-	if r.off+r.size > len(desc) {
+	if r.Off+r.Size > len(desc) {
 		return nil, false
 	}
-	b := make([]byte, r.size)
+	b := make([]byte, r.Size)
 	for i := range b {
 		from := i
-		if bigEndian {
-			from = r.size - 1 - i
+		if a.BigEndian {
+			from = r.Size - 1 - i
 		}
-		b[i] = desc[r.off+from]
+		b[i] = desc[r.Off+from]
 	}
 	return b, true
+}
+
+// vectorBytes returns the bytes of vector register i, the least significant
+// first, with the upper half if the image has it.
+func vectorBytes(a *arch.Arch, i int, r *arch.RawReg, th *core.Thread) ([]byte, bool) {
+	b, ok := rawBytes(a, r, th)
+	if ok {
+		b = append(b, a.Vector.UpperBytes(uint64(i), th.XState)...)
+	}
+	return b, ok
 }
 
 // littleEndian returns up to 8 bytes, the least significant first, as a number.
@@ -145,14 +76,14 @@ func hexBytes(b []byte) string {
 }
 
 // flagText lists the bits that are set: "0x246 [PF ZF IF]".
-func flagText(v uint64, bits []flagBit) string {
+func flagText(v uint64, bits []arch.RegBit) string {
 	var set []string
 	for _, b := range bits {
-		switch field := v >> b.shift & (1<<b.width - 1); {
-		case b.width > 0:
-			set = append(set, fmt.Sprintf("%s=%d", b.name, field))
-		case v>>b.shift&1 != 0:
-			set = append(set, b.name)
+		switch field := v >> b.Shift & (1<<b.Width - 1); {
+		case b.Width > 0:
+			set = append(set, fmt.Sprintf("%s=%d", b.Name, field))
+		case v>>b.Shift&1 != 0:
+			set = append(set, b.Name)
 		}
 	}
 	return fmt.Sprintf("%#x [%s]", v, strings.Join(set, " "))

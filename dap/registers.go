@@ -25,7 +25,7 @@ var groupNames = [...]string{"general", "floating point", "flags", "vector"}
 
 func (s *snapshot) groupVariables(st *stack, r ref) []godap.Variable {
 	var vars []godap.Variable
-	raw := rawRegsOf[s.process.Image().Arch.Machine]
+	raw := rawRegsOf(s.process.Image().Arch)
 	for g, size := range []int{len(s.registersIn(groupGeneral)), len(s.registersIn(groupFloat)), len(raw.flags), len(raw.vector)} {
 		if size == 0 {
 			continue
@@ -42,24 +42,19 @@ func (s *snapshot) groupVariables(st *stack, r ref) []godap.Variable {
 	return vars
 }
 
-// amd64Order is the order in which people list the registers of amd64, by
-// DWARF number.
-var amd64Order = []arch.Reg{16, 0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
-
 // registersIn returns the registers with a rule that are in a group, the PC
 // first.
 func (s *snapshot) registersIn(group int) []arch.Reg {
 	a := s.process.Image().Arch
-	if a.Machine == arch.EMX86_64 && group == groupGeneral {
-		return amd64Order
+	if a.Order != nil && group == groupGeneral {
+		return a.Order
 	}
 	var regs []arch.Reg
 	if group == groupGeneral {
 		regs = append(regs, a.PC)
 	}
 	for reg := range arch.Reg(arch.NumRegs) {
-		name := a.Regs[reg]
-		if name != "" && reg != a.PC && (name[0] == 'f') == (group == groupFloat) {
+		if a.Regs[reg] != "" && reg != a.PC && a.Floats.Has(reg) == (group == groupFloat) {
 			regs = append(regs, reg)
 		}
 	}
@@ -80,63 +75,58 @@ func (s *snapshot) registerVariables(st *stack, r ref, format *godap.ValueFormat
 		}
 		return vars
 	}
-	raw := rawRegsOf[a.Machine].flags
+	raw := rawRegsOf(a)
+	list := raw.flags
 	if r.item == groupVector {
-		raw = rawRegsOf[a.Machine].vector
+		list = raw.vector
 	}
-	for i := range raw {
-		v := godap.Variable{Name: raw[i].name, Value: notRecovered, EvaluateName: "$" + raw[i].name}
-		if st.physical[r.frame] == 0 {
-			s.rawVariable(&v, st.walked.Thread, &raw[i], format)
-			if r.item == groupVector && v.Type != "" {
-				v.VariablesReference = s.refs.id(ref{kind: refVector, thread: r.thread, frame: r.frame, item: i})
-			}
+	for i := range list {
+		v := godap.Variable{Name: list[i].Name, Value: notRecovered, EvaluateName: "$" + list[i].Name}
+		switch {
+		case st.physical[r.frame] > 0:
+		case r.item != groupVector:
+			s.rawVariable(&v, st.walked.Thread, &list[i], format)
+		case s.vectorVariable(&v, st.walked.Thread, i, &list[i]):
+			v.VariablesReference = s.refs.id(ref{kind: refVector, thread: r.thread, frame: r.frame, item: i})
 		}
 		vars = append(vars, v)
 	}
 	return vars
 }
 
+const notInCore = "not in the core file"
+
 // rawVariable fills in the value of a register from a note.
-func (s *snapshot) rawVariable(v *godap.Variable, th *core.Thread, r *rawReg, format *godap.ValueFormat) {
-	b, ok := r.bytes(th, s.process.Image().Arch.BigEndian)
+func (s *snapshot) rawVariable(v *godap.Variable, th *core.Thread, r *arch.RawReg, format *godap.ValueFormat) {
+	b, ok := rawBytes(s.process.Image().Arch, r, th)
 	switch {
 	case !ok:
-		v.Value = "not in the core file"
-	case len(b) > 8:
-		b = widen(b, th, r)
-		v.Value, v.Type = hexBytes(b), fmt.Sprintf("%d bits", 8*len(b))
-	case r.bits != nil:
-		v.Value = flagText(littleEndian(b), r.bits)
+		v.Value = notInCore
+	case r.Bits != nil:
+		v.Value = flagText(littleEndian(b), r.Bits)
 	default:
 		v.Value, v.MemoryReference = s.value(littleEndian(b), format), s.pointer(littleEndian(b))
 	}
 }
 
-const (
-	xstateFeatures = 512 // XSTATE_BV in the header of the XSAVE area
-	xstateAVX      = 1 << 2
-	xstateYMM      = 576 // the upper halves of ymm0 to ymm15 [Intel SDM 1, 13.4.3; CPUID leaf 0xd has the same on all processors]
-)
-
-// widen makes an xmm register of amd64 the ymm register that it is the lower
-// half of, if the image has the upper half.
-func widen(b []byte, th *core.Thread, r *rawReg) []byte {
-	upper := xstateYMM + (r.off - 160)
-	if r.note != fpRegSet || r.name[0] != 'x' || upper+16 > len(th.XState) || th.XState[xstateFeatures]&xstateAVX == 0 {
-		return b
+// vectorVariable fills in the value of vector register i, if it is known.
+func (s *snapshot) vectorVariable(v *godap.Variable, th *core.Thread, i int, r *arch.RawReg) bool {
+	b, ok := vectorBytes(s.process.Image().Arch, i, r, th)
+	if !ok {
+		v.Value = notInCore
+		return false
 	}
-	return append(b, th.XState[upper:upper+16]...)
+	v.Value, v.Type = hexBytes(b), fmt.Sprintf("%d bits", 8*len(b))
+	return true
 }
 
 // vectorElements shows a vector register as numbers of each type.
 func (s *snapshot) vectorElements(st *stack, r ref, _ *godap.ValueFormat) []godap.Variable {
-	raw := &rawRegsOf[s.process.Image().Arch.Machine].vector[r.item]
-	b, ok := raw.bytes(st.walked.Thread, s.process.Image().Arch.BigEndian)
+	a := s.process.Image().Arch
+	b, ok := vectorBytes(a, r.item, &rawRegsOf(a).vector[r.item], st.walked.Thread)
 	if !ok {
 		return nil
 	}
-	b = widen(b, st.walked.Thread, raw)
 	var vars []godap.Variable
 	for _, t := range []struct {
 		name string

@@ -54,7 +54,7 @@ func (o *Object) real(b []byte, name string) (string, error) {
 		return strconv.FormatFloat(float64(math.Float32frombits(uint32(v))), 'g', -1, 32), nil
 	case len(b) == 8:
 		return strconv.FormatFloat(math.Float64frombits(v), 'g', -1, 64), nil
-	case len(b) == 16 && o.scope.frame.Arch == arch.AMD64 && !strings.Contains(name, "128"):
+	case len(b) == 16 && o.scope.frame.Arch.LongDouble == arch.X87 && !strings.Contains(name, "128"):
 		return extended(v, uint16(b[8])|uint16(b[9])<<8), nil
 	case len(b) == 16:
 		return quad(b), nil

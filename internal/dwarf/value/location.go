@@ -3,7 +3,6 @@ package value
 import (
 	"errors"
 
-	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/dwarf/expr"
 	"github.com/sfcore/sfcore/memreader"
 )
@@ -194,7 +193,7 @@ func (p *piece) register(f *Frame, size uint64) ([]byte, error) {
 	if size > uint64(len(b)) || skip > uint64(len(b))-size {
 		return nil, errNotInParts
 	}
-	if f.Arch.BigEndian && !(f.Arch == arch.S390X && p.Reg >= 16 && p.Reg < 32) {
+	if f.Arch.BigEndian && !f.Arch.Floats.Has(reg) {
 		return b[uint64(len(b))-size-skip:][:size], nil
 	}
 	return b[skip:][:size], nil

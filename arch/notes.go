@@ -1,0 +1,111 @@
+package arch
+
+// RegLoc is the place of an 8-byte register in a structure.
+type RegLoc struct {
+	Reg Reg
+	Off uint16 // bytes
+}
+
+// Offsets in struct elf_prstatus that all 64-bit architectures share, in bytes
+// [linux include/linux/elfcore.h].
+const (
+	PrStatusSignal = 12  // pr_cursig, 16 bits
+	PrStatusPID    = 32  // pr_pid, 32 bits: the thread id
+	PrStatusRegs   = 112 // pr_reg, the general registers
+)
+
+// RawReg is a register that no rule recovers. It is known only in the innermost
+// frame, from a note.
+type RawReg struct {
+	Name string
+	// FP is set if it is in the descriptor of NT_FPREGSET, and not in that of
+	// NT_PRSTATUS.
+	FP        bool
+	Off, Size int // in the descriptor, and of the register, in bytes
+	Bits      []RegBit
+}
+
+// RegBit is a bit of a register, or a field of several bits, with a name of its own.
+type RegBit struct {
+	Name  string
+	Shift uint
+	Width uint // 0 for a single bit, which is named if it is set
+}
+
+// VectorRegs are registers that are not recovered in callers: they lie one after
+// the other in the descriptor of NT_FPREGSET.
+type VectorRegs struct {
+	Name      string // without the number
+	First     uint64 // DWARF number of the first
+	Num       uint64
+	Off, Size uint64 // of the first in the descriptor, and of each, in bytes
+	Upper     UpperRegs
+}
+
+// UpperRegs are the upper halves of vector registers. They lie one after the
+// other in the descriptor of NT_X86_XSTATE. The zero UpperRegs are none.
+type UpperRegs struct {
+	Off uint64 // of the first, in bytes
+	// They are there if the byte at Present has the bits of Mask.
+	Present uint64
+	Mask    byte
+}
+
+// Bytes returns the register with DWARF number n from a descriptor of
+// NT_FPREGSET, of which it is a part; nil if it is not there.
+func (v *VectorRegs) Bytes(n uint64, desc []byte) []byte {
+	off := v.Off + (n-v.First)*v.Size
+	if n < v.First || n-v.First >= v.Num || off+v.Size > uint64(len(desc)) {
+		return nil
+	}
+	return desc[off : off+v.Size]
+}
+
+// UpperBytes returns the upper half of register i, counted from 0, from a
+// descriptor of NT_X86_XSTATE, of which it is a part; nil if it is not there.
+func (v *VectorRegs) UpperBytes(i uint64, desc []byte) []byte {
+	off, size := v.Upper.Off+i*v.Size, uint64(len(desc))
+	if v.Upper.Off == 0 || i >= v.Num || off+v.Size > size || desc[v.Upper.Present]&v.Upper.Mask == 0 {
+		return nil
+	}
+	return desc[off : off+v.Size]
+}
+
+// FloatFormat is a format of floating-point numbers.
+type FloatFormat uint8
+
+// The formats of long double.
+const (
+	Binary128 FloatFormat = iota // [IEEE 754, 3.6]
+	X87                          // 80 bits, of the x87 [Intel SDM 1, 4.2.2]
+)
+
+// inOrder returns the places of registers stored one after the other, with
+// NoReg for 8 bytes to skip.
+func inOrder(off uint16, regs ...Reg) []RegLoc {
+	var locs []RegLoc
+	for i, r := range regs {
+		if r != NoReg {
+			locs = append(locs, RegLoc{Reg: r, Off: off + uint16(8*i)})
+		}
+	}
+	return locs
+}
+
+// run returns the places of registers 0 to n-1 stored in a row.
+func run(n int, off uint16) []RegLoc {
+	locs := make([]RegLoc, n)
+	for i := range locs {
+		locs[i] = RegLoc{Reg: Reg(i), Off: off + uint16(8*i)}
+	}
+	return locs
+}
+
+// stored makes rules for registers stored at the given offsets from SP.
+func stored(sp Reg, locs []RegLoc) []RegRule {
+	rules := make([]RegRule, len(locs))
+	for i, l := range locs {
+		rules[i] = RegRule{Reg: l.Reg, Rule: AtReg(sp, int64(l.Off))}
+	}
+	return rules
+}
