@@ -76,7 +76,8 @@ func aarch64(bigEndian bool) *Arch {
 		SignalFrames: []SignalFrame{
 			{Code: []byte("\x68\x11\x80\xd2\x01\x00\x00\xd4"), Row: aarch64Signal}, // mov x8, #139; svc #0
 		},
-		AltStackToSP: 416, // uc_stack is at 144 of the frame, sp at 560
+		ProgramBases: []uint64{0x400000, 0x10000}, // GNU ld, Go
+		AltStackToSP: 416,                         // uc_stack is at 144 of the frame, sp at 560
 		PAC:          true,
 		// With 48-bit addresses a signature has bits 48-54 and, without tags,
 		// 56-63; bit 55 selects the half of the address space.

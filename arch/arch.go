@@ -82,6 +82,17 @@ type Arch struct {
 	// SignalFrames are the frames that the kernel builds, recognised by the
 	// instructions of their trampoline.
 	SignalFrames []SignalFrame
+	// Breakpoint is a breakpoint instruction that leaves the PC behind it when it
+	// traps; nil if the PC stays at the instruction.
+	Breakpoint []byte
+	// HidesAddress is set if a fault may be a SIGSEGV that tells no address,
+	// with the code SI_KERNEL: one for an address that no pointer can have.
+	HidesAddress bool
+	// VSyscall is where the kernel maps the vsyscall page; 0 if it has none.
+	VSyscall uint64
+	// ProgramBases are where linkers put programs that are not
+	// position-independent.
+	ProgramBases []uint64
 	// AltStackToSP is the distance in a ucontext from uc_stack, the settings of
 	// the alternate signal stack, to the interrupted SP, in bytes.
 	AltStackToSP int

@@ -69,7 +69,8 @@ var S390X = &Arch{
 		{Code: []byte("\x0a\xad"), Row: s390xSignal(336)}, // svc rt_sigreturn: struct rt_sigframe
 		{Code: []byte("\x0a\x77"), Row: s390xSignal(176)}, // svc sigreturn: struct sigframe
 	},
-	AltStackToSP: 160, // uc_stack is at 312 of the frame, r15 at 472
+	ProgramBases: []uint64{0x1000000, 0x10000}, // GNU ld, Go
+	AltStackToSP: 160,                          // uc_stack is at 312 of the frame, r15 at 472
 	EndsInCall:   s390xEndsInCall, CallTarget: s390xCallTarget, Jump: s390xJump, InsnAlign: 2,
 	Slot: s390xSlot,
 }

@@ -79,8 +79,11 @@ const pltBlock = 16
 // rsp+off for the first bytes of every entry, rsp+off+8 from byte at on.
 func (e *Expr) PLT(a *arch.Arch) (rule arch.Rule, at uint32, ok bool) {
 	c := cursor{data: e.Code, big: a.BigEndian}
-	if rule, ok = c.breg(a); !ok || a != arch.AMD64 || !e.Value {
+	if rule, ok = c.breg(a); !ok || !e.Value {
 		return rule, 0, false
+	}
+	if _, ok := a.FromDWARF(uint64(a.PC)); !ok {
+		return rule, 0, false // no expression can name the PC
 	}
 	// breg16 (rip) +0; lit15; and; lit<at>; ge; lit3; shl; plus
 	rest := c.data[c.pos:]
@@ -88,6 +91,6 @@ func (e *Expr) PLT(a *arch.Arch) (rule arch.Rule, at uint32, ok bool) {
 		return rule, 0, false
 	}
 	at = uint32(rest[4] - expr.OpLit0)
-	want := [...]byte{expr.OpBreg0 + 16, 0, expr.OpLit0 + 15, expr.OpAnd, rest[4], expr.OpGe, expr.OpLit0 + 3, expr.OpShl, expr.OpPlus}
+	want := [...]byte{expr.OpBreg0 + byte(a.PC), 0, expr.OpLit0 + 15, expr.OpAnd, rest[4], expr.OpGe, expr.OpLit0 + 3, expr.OpShl, expr.OpPlus}
 	return rule, at, string(rest) == string(want[:])
 }

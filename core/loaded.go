@@ -57,11 +57,6 @@ const (
 	maxGap = 4 << 20
 )
 
-// programBases are where linkers put programs that are not position-independent:
-// GNU ld and Go's on amd64, GNU ld on aarch64; Go's on aarch64 and s390x; GNU ld
-// on s390x.
-var programBases = []uint64{0x400000, 0x10000, 0x1000000}
-
 // FindLoaded fills in Mappings and Auxv of an image whose mappings are unknown. It
 // uses only the memory of the process, for example as a debugger on another
 // machine provides it. It finds the images in list, those on the dynamic linker's
@@ -183,7 +178,7 @@ func (l *loading) around(addr uint64) {
 		l.commit("", f)
 		return true
 	}
-	for _, at := range programBases {
+	for _, at := range l.img.Arch.ProgramBases {
 		if found(at) {
 			return
 		}

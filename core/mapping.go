@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/memreader"
 )
@@ -91,10 +90,6 @@ func after(ms []Mapping, addr uint64) []Mapping {
 	return ms
 }
 
-// vsyscall is where amd64 kernels map the vsyscall page [linux
-// arch/x86/include/uapi/asm/vsyscall.h].
-const vsyscall = 0xffff_ffff_ff60_0000
-
 // nameSpecial names mappings without a file, as /proc/pid/maps does.
 func (i *Image) nameSpecial() {
 	name := func(addr uint64, name string) {
@@ -108,8 +103,8 @@ func (i *Image) nameSpecial() {
 	if addr, ok := i.Auxv.Get(ATRandom); ok {
 		name(addr, "[stack]")
 	}
-	if i.Arch == arch.AMD64 {
-		name(vsyscall, "[vsyscall]")
+	if addr := i.Arch.VSyscall; addr != 0 {
+		name(addr, "[vsyscall]")
 	}
 }
 

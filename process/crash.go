@@ -3,7 +3,6 @@ package process
 import (
 	"fmt"
 
-	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
 )
 
@@ -30,7 +29,7 @@ func (p *Process) meaning(s *core.Signal) string {
 		return fmt.Sprintf("sent by process %d of user %d", s.SenderPID, s.SenderUID)
 	case s.HasAddress && (s.Name == "SIGSEGV" || s.Name == "SIGBUS"):
 		return p.meaningOfAccess(s)
-	case s.Name == "SIGSEGV" && s.CodeName == "SI_KERNEL" && p.img.Arch == arch.AMD64:
+	case s.Name == "SIGSEGV" && s.CodeName == "SI_KERNEL" && p.img.Arch.HidesAddress:
 		return "the processor refused the instruction: most often it used an address that is not canonical, one that no pointer has"
 	case s.CodeName == "FPE_INTDIV":
 		return "an integer was divided by zero, or the quotient did not fit"
