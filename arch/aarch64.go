@@ -16,6 +16,7 @@ const (
 var AArch64 = func() *Arch {
 	a := aarch64(false)
 	a.BFD, a.Delve = "elf64-littleaarch64", "arm64"
+	a.SFrame = SFrame{ABI: 2, CFAFactor: 1}
 	return a
 }()
 
@@ -23,6 +24,7 @@ var AArch64 = func() *Arch {
 var AArch64BE = func() *Arch {
 	a := aarch64(true)
 	a.BFD = "elf64-bigaarch64"
+	a.SFrame = SFrame{ABI: 1, CFAFactor: 1}
 	return a
 }()
 

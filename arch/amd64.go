@@ -28,6 +28,7 @@ var AMD64 = &Arch{
 		IRelative: 37,
 		PLT:       PLT{EntrySize: 16}, // .plt.got has 8, and says so
 	},
+	SFrame: SFrame{ABI: 3, FixedRA: -8, CFAFactor: 1},
 	Regs: [NumRegs]string{
 		"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
 		"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip",

@@ -37,6 +37,8 @@ type Arch struct {
 	Machine uint16
 	// ELF is what the psABI says of ELF files.
 	ELF ELF
+	// SFrame is what the SFrame format says of it.
+	SFrame SFrame
 	// BigEndian is the byte order of data. AArch64 instructions are
 	// little-endian in either case.
 	BigEndian bool

@@ -31,6 +31,9 @@ var S390X = &Arch{
 		IRelative: 61,
 		PLT:       PLT{EntrySize: 32},
 	},
+	// CFA offsets are in units of the stack alignment, less the register save area
+	// that every caller provides [SFrame 3, 3.3].
+	SFrame:    SFrame{ABI: 4, Since: 2, CFAFactor: 8, CFABase: 160, RegWords: true},
 	BigEndian: true,
 	Regs: [NumRegs]string{
 		"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7",

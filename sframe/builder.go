@@ -92,7 +92,7 @@ func (b *Builder) writer(addr uint64) (*writer, error) {
 		return nil, fmt.Errorf("sframe: unknown version %d", b.Version)
 	}
 	w.ver = &layouts[b.Version]
-	if w.arch == nil || b.ABI > w.ver.maxABI {
+	if w.arch == nil || b.Version < Version(w.arch.SFrame.Since) {
 		return nil, fmt.Errorf("sframe: %d is not an ABI of version %s", b.ABI, b.Version)
 	}
 	if w.arch.BigEndian {

@@ -87,13 +87,12 @@ func (w *writer) words(row *arch.Row, flex bool) (words []word, base byte, err e
 	if row.CFA.Base != arch.Register {
 		return nil, 0, errors.New("the CFA has no base register")
 	}
-	cfa := row.CFA.Off
-	if w.ABI == S390XBE {
-		if (cfa-s390xCFABase)%s390xCFAFactor != 0 {
-			return nil, 0, fmt.Errorf("CFA offset %d is not aligned", cfa)
-		}
-		cfa = (cfa - s390xCFABase) / s390xCFAFactor
+	abi := &w.arch.SFrame
+	cfa := row.CFA.Off - abi.CFABase
+	if cfa%abi.CFAFactor != 0 {
+		return nil, 0, fmt.Errorf("CFA offset %d is not aligned", row.CFA.Off)
 	}
+	cfa /= abi.CFAFactor
 	if flex {
 		words, err = w.flexible(row, cfa)
 		return words, 0, err
@@ -159,7 +158,7 @@ func (w *writer) regular(row *arch.Row, cfa int64) ([]word, bool) {
 // stored returns the word for the location of a register, nil if none is needed, or
 // false if no word can express it.
 func (w *writer) stored(r arch.Rule, fixed int8, same arch.Reg) (*word, bool) {
-	regWords := w.ABI == S390XBE && w.ver.regWords
+	regWords := w.arch.SFrame.RegWords && w.ver.regWords
 	switch {
 	case implied(r, fixed, same):
 		return nil, true

@@ -76,7 +76,7 @@ func TestStarts(t *testing.T) {
 		{V3, FuncStartPCRel, field},
 	}
 	for _, c := range tests {
-		for abi := AArch64BE; abi <= layouts[c.v].maxABI; abi++ {
+		for _, abi := range abisOf(c.v) {
 			for _, aux := range []int{0, 12} {
 				raw := plain(c.v, abi)
 				if raw.flags, raw.section = c.flags, c.section; c.v != CTFFrame {

@@ -21,7 +21,7 @@ func addSeeds(f *testing.F, add func(data []byte)) {
 		add(data)
 	}
 	for v := range layouts {
-		for abi := AArch64BE; abi <= layouts[v].maxABI; abi++ {
+		for _, abi := range abisOf(Version(v)) {
 			raw := plain(Version(v), abi)
 			raw.funcs[1].info |= infoPCMask
 			raw.funcs[1].rep = 16

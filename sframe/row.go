@@ -19,13 +19,6 @@ const (
 	fromReg
 )
 
-// s390x writes CFA offsets in units of its stack alignment, less the register
-// save area that every caller provides [SFrame 3, 3.3].
-const (
-	s390xCFAFactor = 8
-	s390xCFABase   = 160
-)
-
 // values reads the data words of a row that has some.
 func (f *Func) values(e *FRE) (cfa, ra, fp value, err *FormatError) {
 	if f.Flexible() {
@@ -33,9 +26,8 @@ func (f *Func) values(e *FRE) (cfa, ra, fp value, err *FormatError) {
 	} else {
 		cfa, ra, fp = f.regular(e)
 	}
-	if f.table.ABI == S390XBE {
-		cfa.off = cfa.off*s390xCFAFactor + s390xCFABase
-	}
+	a := &f.table.Arch.SFrame
+	cfa.off = cfa.off*a.CFAFactor + a.CFABase
 	return cfa, ra, fp, err
 }
 
@@ -69,9 +61,9 @@ func (f *Func) regular(e *FRE) (cfa, ra, fp value) {
 }
 
 // stored decodes the word for the location of a register: its offset from the CFA or,
-// on s390x in V2 errata 1, the register that holds it [SFrame 2 errata 1, 3.3].
+// for some ABIs, the register that holds it [SFrame 2 errata 1, 3.3].
 func (t *Table) stored(w int32) value {
-	if t.ABI == S390XBE && t.ver.regWords && w&1 != 0 {
+	if w&1 != 0 && t.ver.regWords && t.Arch.SFrame.RegWords {
 		return value{from: fromReg, reg: uint32(w >> 1)}
 	}
 	return value{from: fromCFA, deref: true, off: int64(w)}

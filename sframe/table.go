@@ -9,7 +9,7 @@ const Magic = 0xdee2
 // ABI identifies architecture and byte order, sfh_abi_arch [SFrame 2, 2.2.1].
 type ABI uint8
 
-// The ABIs.
+// The ABIs. The numbers that package arch has decide; these are names for them.
 const (
 	AArch64BE ABI = 1
 	AArch64LE ABI = 2
@@ -17,12 +17,12 @@ const (
 	S390XBE   ABI = 4
 )
 
-var abis = [...]*arch.Arch{AArch64BE: arch.AArch64BE, AArch64LE: arch.AArch64, AMD64LE: arch.AMD64, S390XBE: arch.S390X}
-
 // Arch returns the architecture, or nil for an unknown ABI.
 func (a ABI) Arch() *arch.Arch {
-	if int(a) < len(abis) {
-		return abis[a]
+	for known := range arch.All() {
+		if a != 0 && a == ABI(known.SFrame.ABI) {
+			return known
+		}
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (t *Table) checkABI(big bool, machine uint16) *FormatError {
 	at, field := int(t.Off)+4, t.ver.header.abi
 	t.Arch = t.ABI.Arch()
 	switch {
-	case t.Arch == nil || t.ABI > t.ver.maxABI:
+	case t.Arch == nil || t.Version < Version(t.Arch.SFrame.Since):
 		return damage("abi-unknown", at, field, "%d is not an ABI of version %s", t.ABI, t.Version)
 	case t.Arch.BigEndian != big:
 		return damage("abi-byte-order", at, field, "the byte order of ABI %d is not that of the magic number", t.ABI)

@@ -86,7 +86,7 @@ func (c *checker) header() {
 	if c.Version == CTFFrame {
 		c.add(damage("ctf-frame", off+2, n.version, "decoded as CTF Frame"))
 	}
-	if want := usualRA(c.ABI); c.FixedRA != want {
+	if want := c.Arch.SFrame.FixedRA; c.FixedRA != want {
 		c.add(damage("fixed-ra-unusual", off+6, n.fixedRA, "%d; on %s it is %d", c.FixedRA, c.Arch.Name, want))
 	}
 	if c.FixedFP != 0 {
@@ -104,14 +104,6 @@ func (c *checker) header() {
 	if c.Version < V3 && c.NumFDEs > 0 && c.startsFromField() && c.Flags&c.ver.flags&FuncStartPCRel == 0 {
 		c.add(damage("starts-from-field", off+3, n.flags, "neither SORTED nor FUNC_START_PCREL is set"))
 	}
-}
-
-// usualRA is the fixed RA offset of an ABI [SFrame 3, 3].
-func usualRA(a ABI) int8 {
-	if a == AMD64LE {
-		return -8
-	}
-	return 0
 }
 
 // functions checks the FDEs and their rows.

@@ -69,7 +69,7 @@ func (c *checker) row(f *Func, e *FRE) {
 		if e.Count() > used {
 			c.add(f.rowDamage(e, "words-extra", "%d data words, of which %d have a meaning", e.Count(), used))
 		}
-		if c.ABI == AMD64LE && row.CFA.Off < 8 {
+		if ra := int64(c.Arch.SFrame.FixedRA); ra != 0 && row.CFA.Off < -ra { // SP would be above the return address
 			c.add(f.rowDamage(e, "cfa-too-low", "the CFA is %s", row.CFA.Format(c.Arch)))
 		}
 	}

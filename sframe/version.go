@@ -42,7 +42,6 @@ type layout struct {
 	headerSize int   // without the auxiliary header
 	hasAux     bool  // sfh_auxhdr_len exists
 	flags      Flags // that are defined
-	maxABI     ABI   // ABIs up to this one are defined
 
 	fdeSize   int
 	startSize int // 4 or 8, for an i32 or an i64
@@ -57,7 +56,7 @@ type layout struct {
 	firstFREType   uint8 // the FRE type with 1-byte offsets
 	fpBeforeRA     bool  // the order of data words
 	outermost      bool  // a row without words marks the outermost frame
-	regWords       bool  // s390x words with an odd value name a register
+	regWords       bool  // words with an odd value name a register, for ABIs with arch.SFrame.RegWords
 
 	header headerNames
 	fde    fdeNames
@@ -75,7 +74,7 @@ type (
 
 var layouts = [...]layout{
 	CTFFrame: { // [CTF Frame]
-		headerSize: 27, flags: FDESorted | FramePointer, maxABI: AMD64LE,
+		headerSize: 27, flags: FDESorted | FramePointer,
 		fdeSize: 17, startSize: 4, infoUnused: 0xe0, freUnused: 0x80, firstFREType: 1, fpBeforeRA: true,
 		header: headerNames{
 			"ctfp_magic", "ctfp_version", "ctfp_flags", "cth_frame_abi_arch",
@@ -89,17 +88,17 @@ var layouts = [...]layout{
 		fre: freNames{"ctf_fre_start_address", "ctf_fre_info", "offsets"},
 	},
 	V1: { // pauth_key is not in the text, but in the header and the tools of binutils 2.40
-		headerSize: 28, hasAux: true, flags: FDESorted | FramePointer, maxABI: AMD64LE,
+		headerSize: 28, hasAux: true, flags: FDESorted | FramePointer,
 		fdeSize: 17, startSize: 4, infoUnused: 0xc0,
 		header: sfhNames, fde: sfdeNames, fre: sfreNames,
 	},
 	V2: { // with errata 1; rows without words came with errata 2
-		headerSize: 28, hasAux: true, flags: FDESorted | FramePointer | FuncStartPCRel, maxABI: S390XBE,
+		headerSize: 28, hasAux: true, flags: FDESorted | FramePointer | FuncStartPCRel,
 		fdeSize: 20, startSize: 4, repSize: 1, infoUnused: 0xc0, outermost: true, regWords: true,
 		header: sfhNames, fde: sfdeNames, fre: sfreNames,
 	},
 	V3: {
-		headerSize: 28, hasAux: true, flags: FDESorted | FuncStartPCRel, maxABI: S390XBE,
+		headerSize: 28, hasAux: true, flags: FDESorted | FuncStartPCRel,
 		fdeSize: 16, startSize: 8, attrSize: 5, info2: 1, repSize: 2, infoUnused: 0x40, outermost: true,
 		header: sfhNames, fre: sfreNames,
 		fde: fdeNames{

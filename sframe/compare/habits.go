@@ -47,13 +47,13 @@ func isLimit(id string) bool {
 // habit returns the ID of the habit that explains a difference between rows.
 func (c *comparison) habit(d *Difference) string {
 	section := c.Section(d.Lo)
-	amd64 := c.Arch == arch.AMD64
+	pushed := c.Arch.SFrame.FixedRA != 0 // the return address, which rows then do not tell
 	switch d.Cause { //nolint:exhaustive // the others have no known habits
 	case OutermostMark:
 		switch {
 		case d.CFI.Outermost() && c.version < sframe.V3:
 			return "outermost-before-v3"
-		case d.SFrame.Outermost() && amd64 && c.version == sframe.V3:
+		case d.SFrame.Outermost() && pushed && c.version == sframe.V3:
 			return "undefined-sticks"
 		}
 	case WrongOffset:
@@ -62,7 +62,7 @@ func (c *comparison) habit(d *Difference) string {
 			return "plt-got-offset"
 		case d.Field == "cfa" && section == ".plt.sec":
 			return "plt-sec-offset"
-		case d.Field == "cfa" && section == ".plt" && amd64:
+		case d.Field == "cfa" && section == ".plt" && pushed:
 			return "plt-ibt-start"
 		case d.Field == "ra" && truncated(d.SFrame.RA.Off, d.CFI.RA.Off):
 			return "ra-offset-truncated"
@@ -71,7 +71,7 @@ func (c *comparison) habit(d *Difference) string {
 		switch {
 		case d.Field == "cfa" && c.version <= sframe.V1 && d.SFrame.CFA == arch.RegOffset(c.Arch.SP, d.CFI.CFA.Off):
 			return "cfa-register-ignored"
-		case d.Field == "ra" && amd64 && c.version < sframe.V3:
+		case d.Field == "ra" && pushed && c.version < sframe.V3:
 			return "ra-rule-ignored"
 		case d.Field == "fp" && c.version < sframe.V3 && d.CFI.FP.Base == arch.Register:
 			return "fp-register-ignored"

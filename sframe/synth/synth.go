@@ -56,31 +56,16 @@ const maxProblems = 100
 // There is an error if SFrame has no ABI for the architecture, or cannot express the
 // rest.
 func Section(a *arch.Arch, s *cfi.Section, version sframe.Version, addr uint64) ([]byte, *Report, error) {
-	abi, fixedRA, err := abiOf(a)
-	if err != nil {
-		return nil, nil, err
+	if a.SFrame.ABI == 0 {
+		return nil, nil, fmt.Errorf("SFrame has no ABI for %s", a.Name)
 	}
 	b := &builder{
-		Builder: sframe.Builder{Version: version, ABI: abi, FixedRA: fixedRA},
+		Builder: sframe.Builder{Version: version, ABI: sframe.ABI(a.SFrame.ABI), FixedRA: a.SFrame.FixedRA},
 		arch:    a, addr: addr, report: &Report{LeftOut: map[Cause]int{}},
 	}
 	b.readFDEs(s)
 	data, err := b.Append(nil, addr)
 	return data, b.report, err
-}
-
-// abiOf returns the ABI of an architecture, and the fixed RA offset of its
-// toolchains.
-func abiOf(a *arch.Arch) (sframe.ABI, int8, error) {
-	for _, abi := range []sframe.ABI{sframe.AMD64LE, sframe.AArch64LE, sframe.AArch64BE, sframe.S390XBE} {
-		if abi.Arch() == a {
-			if abi == sframe.AMD64LE {
-				return abi, -8, nil
-			}
-			return abi, 0, nil
-		}
-	}
-	return 0, 0, fmt.Errorf("SFrame has no ABI for %s", a.Name)
 }
 
 type builder struct {
