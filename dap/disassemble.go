@@ -7,7 +7,6 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/sfcore/sfcore/internal/disasm"
 	"github.com/sfcore/sfcore/memreader"
 )
 
@@ -93,4 +92,4 @@ func (s *session) instruction(words *memreader.Words, l *line, symbols bool) ins
 }
 
 // unit is the size of the smallest instruction of the process, in bytes.
-func (s *snapshot) unit() uint64 { return uint64(disasm.Unit(s.process.Image().Arch)) }
+func (s *snapshot) unit() uint64 { return s.process.Image().Arch.InsnAlign }

@@ -102,6 +102,12 @@ const (
 	callSystem    = 0xd400_0001 // svc #0
 )
 
+func flowAArch64(a *arch.Arch, code []byte, pc uint64) Flow {
+	f := unchanged(a)
+	f.aarch64(a, code, pc)
+	return f
+}
+
 func (f *Flow) aarch64(a *arch.Arch, code []byte, pc uint64) {
 	if len(code) < 4 {
 		return

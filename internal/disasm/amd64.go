@@ -6,6 +6,12 @@ import (
 	"github.com/sfcore/sfcore/arch"
 )
 
+func flowAMD64(a *arch.Arch, code []byte, pc uint64) Flow {
+	f := unchanged(a)
+	f.amd64(a, code, pc)
+	return f
+}
+
 func (f *Flow) amd64(a *arch.Arch, code []byte, pc uint64) {
 	if len(code) >= len(endbr64) && string(code[:len(endbr64)]) == endbr64 {
 		f.Next, f.Size, f.Entry = Through, len(endbr64), true

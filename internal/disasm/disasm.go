@@ -54,26 +54,7 @@ func decode(a *arch.Arch, code []byte, pc uint64, names func(uint64) (string, ui
 	if len(code) == 0 {
 		return Inst{}
 	}
-	switch a.Machine {
-	case arch.EMX86_64:
-		return decodeAMD64(code, pc, names)
-	case arch.EMAArch64:
-		return decodeAArch64(code, pc, names)
-	case arch.EMS390:
-		return decodeS390X(code, pc, names)
-	}
-	return invalid(code, 1)
-}
-
-// Unit is the size of the smallest instruction, to which all are aligned.
-func Unit(a *arch.Arch) int {
-	switch a.Machine {
-	case arch.EMAArch64:
-		return 4
-	case arch.EMS390:
-		return 2
-	}
-	return 1
+	return machineOf(a).decode(code, pc, names)
 }
 
 // invalid stands for up to size bytes that are not an instruction.

@@ -49,16 +49,13 @@ type Move struct {
 // FlowOf says what the instruction at address pc does, which code begins with.
 // [MaxSize] bytes of code are enough. An unknown instruction leads nowhere.
 func FlowOf(a *arch.Arch, code []byte, pc uint64) Flow {
-	f := Flow{SP: arch.SameValue(a.SP), FP: arch.SameValue(a.FP), LR: arch.SameValue(a.LR)}
-	switch a.Machine {
-	case arch.EMX86_64:
-		f.amd64(a, code, pc)
-	case arch.EMAArch64:
-		f.aarch64(a, code, pc)
-	case arch.EMS390:
-		f.s390x(a, code, pc)
-	}
-	return f
+	return machineOf(a).flow(a, code, pc)
+}
+
+// unchanged is the Flow of an instruction that changes no register, and leads
+// nowhere.
+func unchanged(a *arch.Arch) Flow {
+	return Flow{SP: arch.SameValue(a.SP), FP: arch.SameValue(a.FP), LR: arch.SameValue(a.LR)}
 }
 
 // set notes the new value of a register, if the register is followed.

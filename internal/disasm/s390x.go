@@ -183,6 +183,12 @@ const (
 	s390ExitGroup = 248
 )
 
+func flowS390X(a *arch.Arch, code []byte, pc uint64) Flow {
+	f := unchanged(a)
+	f.s390x(a, code, pc)
+	return f
+}
+
 func (f *Flow) s390x(a *arch.Arch, code []byte, pc uint64) {
 	if len(code) == 0 {
 		return
