@@ -77,7 +77,7 @@ func (p *Process) delveSetup() (*wire.Setup, error) {
 		}
 		return nil, ErrNoGo
 	}
-	s := &wire.Setup{Arch: a.Name, File: m.Files.Open, Debug: m.DebugFile(), Entry: m.Image().Entry + m.Bias}
+	s := &wire.Setup{Arch: a.Delve, File: m.Files.Open, Debug: m.DebugFile(), Entry: m.Image().Entry + m.Bias}
 	if self := "/proc/self/"; strings.HasPrefix(s.File, self) {
 		s.File = fmt.Sprintf("/proc/%d/%s", os.Getpid(), s.File[len(self):])
 	}

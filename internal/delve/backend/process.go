@@ -27,12 +27,12 @@ func newTarget(s *wire.Setup, mem *memory) (*proc.Target, error) {
 	p := &process{
 		mem: mem, entry: s.Entry,
 		// A process that is "attached" has delve ask no servers for debug files.
-		info:        proc.NewBinaryInfo("linux", goarch[s.Arch], true),
+		info:        proc.NewBinaryInfo("linux", s.Arch, true),
 		breakpoints: proc.NewBreakpointMap(),
 	}
 	for i := range s.Threads {
 		t := &s.Threads[i]
-		regs, err := registers(s.Arch, t.Regs)
+		regs, err := decodeRegisters[s.Arch](t.Regs)
 		if err != nil {
 			return nil, fmt.Errorf("thread %d: %w", t.ID, err)
 		}

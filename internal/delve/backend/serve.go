@@ -37,7 +37,7 @@ func list(conn *wire.Conn, s *wire.Setup, limit func(uint64) error) (err error) 
 			err = fmt.Errorf("delve: panic: %v at %s", p, panicked(debug.Stack()))
 		}
 	}()
-	if goarch[s.Arch] == "" {
+	if decodeRegisters[s.Arch] == nil {
 		return fmt.Errorf("delve does not support %s", s.Arch)
 	}
 	if s.Debug != "" {

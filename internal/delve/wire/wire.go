@@ -10,12 +10,12 @@ import (
 
 // Version is the version of the messages. Both programs are built together; a
 // program of another build is refused.
-const Version = 1
+const Version = 2
 
 // Setup is the first message to sfcore-delve.
 type Setup struct {
 	Version int
-	// Arch is a name of package arch.
+	// Arch is the name that delve has for the architecture.
 	Arch string
 	// File is the Go program or library, Debug its separate debug file, "" if
 	// there is none.
