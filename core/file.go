@@ -112,7 +112,20 @@ func openBytes(data []byte) (*Image, error) {
 var machines = map[uint16]string{
 	2: "sparc", 3: "i386", 8: "mips", 15: "parisc", 20: "ppc", 21: "ppc64", 40: "arm", 43: "sparc64", 50: "ia64",
 	243: "riscv64", 258: "loongarch64", 0x9026: "alpha",
-	arch.EMX86_64: "big-endian x86-64", arch.EMS390: "little-endian s390x",
+}
+
+// machineName names the architecture of a file that sfcore cannot read.
+func machineName(machine uint16, bigEndian bool) string {
+	if a, ok := arch.ForMachine(machine, !bigEndian); ok {
+		if bigEndian {
+			return "big-endian " + a.Name
+		}
+		return "little-endian " + a.Name
+	}
+	if name := machines[machine]; name != "" {
+		return name
+	}
+	return fmt.Sprintf("ELF machine %d", machine)
 }
 
 // notCoreError is the error for a file that is not an ELF file.
@@ -141,11 +154,7 @@ func parseHeader(data []byte) (*elfx.File, *arch.Arch, error) {
 	}
 	a, ok := arch.ForMachine(f.Machine, f.BigEndian)
 	if !ok {
-		name := machines[f.Machine]
-		if name == "" {
-			name = fmt.Sprintf("ELF machine %d", f.Machine)
-		}
-		return nil, nil, fmt.Errorf("this is a core file of %s; sfcore reads those of amd64, aarch64 and s390x", name)
+		return nil, nil, fmt.Errorf("this is a core file of %s; sfcore reads those of %s", machineName(f.Machine, f.BigEndian), arch.Names())
 	}
 	return f, a, nil
 }

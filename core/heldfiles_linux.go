@@ -129,7 +129,7 @@ func (d *procDir) arch() (*arch.Arch, error) {
 	}
 	a, ok := arch.ForMachine(e.Machine, e.BigEndian)
 	if !ok {
-		return nil, fmt.Errorf("process %d runs a program for ELF machine %d; sfcore knows amd64, aarch64 and s390x", d.pid, e.Machine)
+		return nil, fmt.Errorf("process %d runs a program for ELF machine %d; sfcore knows %s", d.pid, e.Machine, arch.Names())
 	}
 	return a, nil
 }

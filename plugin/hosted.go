@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	goplugin "github.com/hashicorp/go-plugin"
@@ -129,7 +130,15 @@ func archNamed(name string, bigEndian bool) (*arch.Arch, error) {
 	if a, ok := arch.Named(name, bigEndian); ok {
 		return a, nil
 	}
-	return nil, fmt.Errorf("arch %q with big_endian %v is not supported; use amd64, aarch64, or s390x with big_endian true", name, bigEndian)
+	var supported []string
+	for a := range arch.All() {
+		if a.BigEndian {
+			supported = append(supported, a.Name+" with big_endian true")
+		} else {
+			supported = append(supported, a.Name)
+		}
+	}
+	return nil, fmt.Errorf("arch %q with big_endian %v is not supported; use %s", name, bigEndian, strings.Join(supported, ", "))
 }
 
 func hostSignal(m *proto.Signal) *core.Signal {

@@ -252,7 +252,7 @@ func (c *client) threads(ctx context.Context, s *state, img *core.Image) error {
 		}
 	}
 	if img.Arch == nil {
-		return errors.New("dlv shows no registers of amd64 or arm64; with dlv sfcore supports no other architecture")
+		return errors.New("dlv shows no registers of an architecture that both sfcore and delve support")
 	}
 	return nil
 }
