@@ -1,8 +1,8 @@
-// Package arch describes the architectures sfcore knows, as data: which
-// registers exist, where the kernel stores them, and the conventions by which
-// a caller's frame is found. It reads no files, and memory only to compute the
-// value of a [Rule]; of instructions it knows calls, jumps and how entries of
-// linkage tables look.
+// Package arch describes the architectures that sfcore knows, as data: which
+// registers exist, where the kernel stores them, by which conventions a caller's
+// frame is found, and what the formats of files say. It reads no files, and memory
+// only to compute the value of a [Rule]. Of instructions it knows calls, jumps and
+// entries of linkage tables.
 //
 // All of it is immutable and independent of the host: the files are called
 // aarch64.go, not arm64.go, because Go leaves files with a GOARCH suffix out
@@ -11,19 +11,28 @@ package arch
 
 import "fmt"
 
-// Arch is one architecture in one byte order.
+// Arch describes one architecture in one byte order. It holds everything in
+// which architectures differ, except for code that only one package needs;
+// docs/ARCHITECTURE.md lists the places of that code.
 //
-// To add an architecture, add one file beside amd64.go with a variable like
-// [AMD64], and name it in [ForMachine]:
+// To add an architecture, write a file beside amd64.go that defines a variable
+// like [AMD64], and add the variable to the list in list.go. The test of that
+// list reports required fields that are missing. Fill in the fields in this
+// order:
 //
-//  1. Name, Machine, BigEndian, the registers and PC, SP, FP, LR. The DWARF
-//     numbers come from the psABI's DWARF chapter.
-//  2. PrStatus: the offsets of registers in struct elf_prstatus, from the
-//     kernel's ELF_CORE_COPY_REGS. Cores can now be opened.
-//  3. FramePointer, Entry, SignalFrames, EndsInCall and what follows it: the
-//     walk now works without tables. SFrame needs the ABI's number in package
-//     sframe too.
-//  4. What docs/ARCHITECTURE.md lists beyond this package.
+//  1. Name, Machine, BigEndian, ELF, Regs, PC, SP, FP and LR. The psABI's
+//     chapter on DWARF has the numbers of the registers. If it gives PC no
+//     number below [NumRegs], PC takes a free slot.
+//  2. PrStatus, FPRegSet, Vector and Raw. The kernel's struct elf_prstatus and
+//     elf_fpregset_t have the offsets. sfcore can now open cores.
+//  3. CalleeSaved, SPFromCFA and StackAlign from the psABI, and SFrame from the
+//     specification of SFrame. The walk can now use tables.
+//  4. FramePointer, Entry, SignalFrames and AltStackToSP. The walk can now leave
+//     signal handlers and code that has no tables.
+//  5. EndsInCall and the fields that follow it. They decode calls and jumps. The
+//     walk can now check return addresses, and sfcore can name PLT entries.
+//  6. All other fields. The zero value says that the architecture does not have
+//     what the field describes.
 type Arch struct {
 	// Name is the GOARCH-like name used in reports: amd64, aarch64, s390x.
 	Name string
@@ -111,7 +120,8 @@ type Arch struct {
 	// to ra; false if the instruction does not tell, or may be another one.
 	CallTarget func(code []byte, ra uint64) (target uint64, ok bool)
 	// Jump tells whether a jump begins at code, one byte or more at addr, and
-	// where a direct one goes. Instructions begin at multiples of InsnAlign.
+	// where a direct one goes. Instructions begin at multiples of InsnAlign, which
+	// is also the size of the smallest one, in bytes.
 	Jump      func(code []byte, addr uint64) (kind Jump, target uint64)
 	InsnAlign uint64
 	// Slot returns the address of the word through which code at addr jumps, if
