@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/linkmap"
 	"github.com/sfcore/sfcore/memreader"
 )
 
@@ -96,7 +97,7 @@ func (i *Image) filesInMemory() []Mapping {
 		if f == nil {
 			continue
 		}
-		if _, dynamic := RDebug(&l.words, f, f.Bias); dynamic || f.Type == elfx.TypeExec {
+		if _, dynamic := linkmap.RDebug(&l.words, f, f.Bias); dynamic || f.Type == elfx.TypeExec {
 			l.commit("", f)
 		}
 	}
@@ -202,7 +203,7 @@ func (l *loading) commit(path string, f *elfx.File) {
 		return
 	}
 	l.bases = append(l.bases, lo+f.Bias)
-	rdebug, dynamic := RDebug(&l.words, f, f.Bias)
+	rdebug, dynamic := linkmap.RDebug(&l.words, f, f.Bias)
 	switch {
 	case dynamic || f.Type == elfx.TypeExec:
 		path = l.program(path, f)
@@ -278,7 +279,7 @@ func (l *loading) link() {
 		return
 	}
 	l.linked = true
-	for im := range LinkMap(&l.words, l.rdebug) {
+	for im := range linkmap.All(&l.words, l.rdebug) {
 		if len(l.bases) >= maxLoaded {
 			return
 		}

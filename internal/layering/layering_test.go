@@ -35,7 +35,9 @@ var imports = map[string]string{
 	"arch":          "",
 	"internal/elfx": "arch memreader",
 
-	"internal/disasm": "arch memreader",
+	"internal/disasm":  "arch memreader",
+	"internal/linkmap": "memreader internal/elfx",
+	"internal/gdbjit":  "memreader",
 
 	"unwind/pclntab": "internal/elfx",
 
@@ -47,7 +49,7 @@ var imports = map[string]string{
 	"report":              "unwind",
 	"unwind/codewalk":     "arch internal/disasm unwind",
 	"unwind/gostack":      "arch memreader unwind/pclntab unwind",
-	"core":                "arch memreader internal/elfx",
+	"core":                "arch memreader internal/elfx internal/linkmap",
 	"internal/symbol":     "arch internal/elfx unwind/pclntab",
 	"internal/delve/rpc":  "arch memreader core",
 	"internal/delve/wire": "arch memreader",
@@ -61,7 +63,7 @@ var imports = map[string]string{
 	"sframe/compare": "arch sframe cfi",
 	"sframe/synth":   "arch sframe cfi internal/elfx",
 
-	"internal/module": "report arch memreader internal/elfx sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod",
+	"internal/module": "report arch memreader internal/elfx internal/linkmap internal/gdbjit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod",
 	"process":         "report arch memreader internal/elfx core unwind unwind/codewalk unwind/gostack internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod internal/delve/wire",
 
 	"dap":          "report process arch memreader internal/disasm core unwind",

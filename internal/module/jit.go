@@ -8,8 +8,8 @@ import (
 	"sort"
 	"sync"
 
-	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/gdbjit"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
@@ -134,9 +134,9 @@ func (s *Set) findJIT() {
 		if !ok {
 			continue
 		}
-		list, err := core.JITList(words, descriptor)
+		list, err := gdbjit.List(words, descriptor)
 		if err != nil {
-			s.add(fmt.Errorf("%s: %s: %w", m.Path, core.JITSymbol, err))
+			s.add(fmt.Errorf("%s: %s: %w", m.Path, gdbjit.Symbol, err))
 		}
 		for _, e := range list {
 			if err := f.add(e); err != nil {
@@ -160,7 +160,7 @@ func (m *Module) jitDescriptor() (uint64, bool) {
 			files = append(files, d.File)
 		}
 	}
-	return m.address(core.JITSymbol, files...)
+	return m.address(gdbjit.Symbol, files...)
 }
 
 // generatedCode returns executable memory that is in no module, by address.
@@ -181,7 +181,7 @@ func (s *Set) generatedCode() []unwind.Range {
 }
 
 // add adds the code of an image.
-func (f *jitFinder) add(e core.JITEntry) error {
+func (f *jitFinder) add(e gdbjit.Entry) error {
 	if e.Size > maxJITBytes-f.bytes {
 		return fmt.Errorf("its %d bytes are more than the limit of %d for all images", e.Size, maxJITBytes)
 	}
@@ -217,7 +217,7 @@ func (f *jitFinder) add(e core.JITEntry) error {
 }
 
 // read returns the bytes of an image.
-func (f *jitFinder) read(e core.JITEntry) ([]byte, error) {
+func (f *jitFinder) read(e gdbjit.Entry) ([]byte, error) {
 	data, err := memreader.Bytes(f.mem, e.Addr, int(e.Size))
 	if uint64(len(data)) < e.Size {
 		return nil, err

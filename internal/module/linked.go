@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/linkmap"
 	"github.com/sfcore/sfcore/memreader"
 )
 
@@ -24,12 +25,12 @@ func (s *Set) linkedSites() []*site {
 		return sites
 	}
 	words := &memreader.Words{R: s.img.Mem, BigEndian: s.img.Arch.BigEndian}
-	rdebug, ok := core.RDebug(words, program, main.bias)
+	rdebug, ok := linkmap.RDebug(words, program, main.bias)
 	if !ok {
 		return sites
 	}
 	base, _ := s.img.Auxv.Get(core.ATBase)
-	for l := range core.LinkMap(words, rdebug) {
+	for l := range linkmap.All(words, rdebug) {
 		if base != 0 && l.Bias == base {
 			l.Name = interpreter(program) // where the list has it from
 		}

@@ -1,4 +1,6 @@
-package core
+// Package linkmap reads the dynamic linker's list of what it has loaded from the
+// memory of a process.
+package linkmap
 
 import (
 	"iter"
@@ -8,20 +10,23 @@ import (
 )
 
 const (
-	// maxLinked bounds the dynamic linker's list: a forged one may not end.
-	maxLinked = 1 << 16
+	// maxEntries bounds the list: a forged one may not end.
+	maxEntries = 1 << 16
 
 	// maxDynamic bounds the entries of a dynamic section. Each needed library is
 	// one, and no linker writes more than a hundred others.
 	maxDynamic = 1 << 16
 
+	// maxPath is PATH_MAX of Linux.
+	maxPath = 4096
+
 	dynNull  = 0  // DT_NULL
 	dynDebug = 21 // DT_DEBUG
 )
 
-// Linked is an entry of the dynamic linker's list: the program, whose name is
+// Entry is an entry of the list: the program, whose name is
 // usually empty, a library, or the vDSO, whose name is not a path.
-type Linked struct {
+type Entry struct {
 	Name string
 	// Bias is the run-time address minus the link-time address. Dynamic is the
 	// run-time address of the dynamic section.
@@ -48,21 +53,21 @@ func RDebug(words *memreader.Words, f *elfx.File, bias uint64) (uint64, bool) {
 	return 0, false
 }
 
-// LinkMap yields the list that the struct r_debug at an address leads to, the
+// All yields the list that the struct r_debug at an address leads to, the
 // program first, as far as it can be read.
 //
 //	struct r_debug { int r_version; struct link_map *r_map; ... }
 //	struct link_map { l_addr; char *l_name; l_ld; l_next; l_prev; } [link.h]
-func LinkMap(words *memreader.Words, rdebug uint64) iter.Seq[Linked] {
-	return func(yield func(Linked) bool) {
+func All(words *memreader.Words, rdebug uint64) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
 		node, err := words.Uint64(rdebug + 8)
-		for n := 0; n < maxLinked && err == nil && node != 0; n++ {
+		for n := 0; n < maxEntries && err == nil && node != 0; n++ {
 			bias, err1 := words.Uint64(node)
 			nameAt, err2 := words.Uint64(node + 8)
 			if err1 == nil && err2 == nil {
 				name, _ := words.CString(nameAt, maxPath)
 				dynamic, _ := words.Uint64(node + 16)
-				if !yield(Linked{name, bias, dynamic}) {
+				if !yield(Entry{name, bias, dynamic}) {
 					return
 				}
 			}

@@ -1,4 +1,6 @@
-package core
+// Package gdbjit reads gdb's JIT compilation interface: the list in which a
+// process has the ELF images that describe code which it compiled.
+package gdbjit
 
 import (
 	"errors"
@@ -7,48 +9,48 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// JITSymbol is the variable that holds the list that [JITList] reads.
-const JITSymbol = "__jit_debug_descriptor"
+// Symbol is the variable that holds the list that [List] reads.
+const Symbol = "__jit_debug_descriptor"
 
 const (
-	// jitVersion is the only version of the list.
-	jitVersion = 1
+	// listVersion is the only version of the list.
+	listVersion = 1
 
-	// maxJITEntries bounds the list. Just-in-time compilers register an entry for
+	// maxEntries bounds the list. Just-in-time compilers register an entry for
 	// one or several functions, and a process has tens of thousands of these.
-	maxJITEntries = 1 << 18
+	maxEntries = 1 << 18
 )
 
-// JITEntry locates an ELF image in the memory of the process that describes the
+// Entry locates an ELF image in the memory of the process that describes the
 // code of a just-in-time compiler. Neither the address nor the size, which is in
 // bytes, has been checked.
-type JITEntry struct{ Addr, Size uint64 }
+type Entry struct{ Addr, Size uint64 }
 
-// JITList reads the list of gdb's JIT compilation interface, the newest entry
-// first. descriptor is the address of [JITSymbol]. An error says why the list was
+// List reads the list of gdb's JIT compilation interface, the newest entry
+// first. descriptor is the address of [Symbol]. An error says why the list was
 // not read to its end; the entries before that are returned with it.
 //
 //	struct jit_descriptor { uint32_t version, action_flag; struct jit_code_entry *relevant_entry, *first_entry; }
 //	struct jit_code_entry { struct jit_code_entry *next_entry, *prev_entry; char *symfile_addr; uint64_t symfile_size; }
 //
 // [gdb manual, JIT Compilation Interface]
-func JITList(words *memreader.Words, descriptor uint64) ([]JITEntry, error) {
+func List(words *memreader.Words, descriptor uint64) ([]Entry, error) {
 	version, err := words.Uint(descriptor, 4)
 	if err != nil {
 		return nil, err
 	}
-	if version != jitVersion {
+	if version != listVersion {
 		return nil, fmt.Errorf("the list has unknown version %d", version)
 	}
 	node, err := words.Uint64(descriptor + 16)
-	var list []JITEntry
+	var list []Entry
 	seen := map[uint64]bool{}
 	for ; node != 0 && err == nil; node, err = words.Uint64(node) {
 		switch {
 		case seen[node]:
 			return list, errors.New("the list leads back to itself")
-		case len(list) == maxJITEntries:
-			return list, fmt.Errorf("the list has more entries than the limit of %d", maxJITEntries)
+		case len(list) == maxEntries:
+			return list, fmt.Errorf("the list has more entries than the limit of %d", maxEntries)
 		}
 		seen[node] = true
 		addr, err := words.Uint64(node + 16)
@@ -59,7 +61,7 @@ func JITList(words *memreader.Words, descriptor uint64) ([]JITEntry, error) {
 		if err != nil {
 			return list, err
 		}
-		list = append(list, JITEntry{addr, size})
+		list = append(list, Entry{addr, size})
 	}
 	return list, err
 }

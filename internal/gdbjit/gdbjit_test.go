@@ -1,4 +1,4 @@
-package core
+package gdbjit
 
 import (
 	"encoding/binary"
@@ -22,7 +22,7 @@ func jitMemory(order binary.ByteOrder, version uint32, next ...uint64) []byte {
 	return b.Done()
 }
 
-func TestJITList(t *testing.T) {
+func TestList(t *testing.T) {
 	const second, third = jitAt + 24 + 32, jitAt + 24 + 64
 	tests := []struct {
 		name    string
@@ -43,14 +43,14 @@ func TestJITList(t *testing.T) {
 		for _, tt := range tests {
 			mem := &testkit.Memory{Segs: map[uint64][]byte{jitAt: jitMemory(order, tt.version, tt.next...)}}
 			words := &memreader.Words{R: mem, BigEndian: order == binary.BigEndian}
-			list, err := JITList(words, jitAt)
+			list, err := List(words, jitAt)
 			if len(list) != tt.want || (err == nil) != (tt.problem == "") || err != nil && !strings.Contains(err.Error(), tt.problem) {
 				t.Errorf("%v, %s: got %v, %v; want %d entries, %q", order, tt.name, list, err, tt.want, tt.problem)
 			}
-			if len(list) > 0 && list[0] != (JITEntry{0x7000, 0}) {
+			if len(list) > 0 && list[0] != (Entry{0x7000, 0}) {
 				t.Errorf("%v, %s: got first %+v", order, tt.name, list[0])
 			}
-			if tt.name == "three" && !slices.Equal(list, []JITEntry{{0x7000, 0}, {0x7002, 2}, {0x7001, 1}}) {
+			if tt.name == "three" && !slices.Equal(list, []Entry{{0x7000, 0}, {0x7002, 2}, {0x7001, 1}}) {
 				t.Errorf("%v: got %+v", order, list)
 			}
 		}
@@ -73,22 +73,22 @@ func (endlessJIT) ReadMem(p []byte, addr uint64) (int, error) {
 	return copy(p, b.Done()[addr&7:]), nil
 }
 
-func TestJITListEndless(t *testing.T) {
-	list, err := JITList(&memreader.Words{R: endlessJIT{}}, jitAt)
-	if len(list) != maxJITEntries || err == nil || !strings.Contains(err.Error(), "limit") {
+func TestListEndless(t *testing.T) {
+	list, err := List(&memreader.Words{R: endlessJIT{}}, jitAt)
+	if len(list) != maxEntries || err == nil || !strings.Contains(err.Error(), "limit") {
 		t.Errorf("got %d entries, %v", len(list), err)
 	}
 }
 
-// FuzzJITList reads any bytes as a list: it has no more entries than there is
+// FuzzList reads any bytes as a list: it has no more entries than there is
 // memory for them to begin in, and ends, or says why it does not.
-func FuzzJITList(f *testing.F) {
+func FuzzList(f *testing.F) {
 	f.Add(jitMemory(binary.LittleEndian, 1, jitAt+56, 0), false)
 	f.Add(jitMemory(binary.BigEndian, 1, jitAt+56, jitAt+24), true)
 	f.Fuzz(func(t *testing.T, data []byte, bigEndian bool) {
 		space := memreader.NewSpace([]memreader.Segment{{Addr: jitAt, Size: uint64(len(data)), Data: data}})
 		words := &memreader.Words{R: space, BigEndian: bigEndian}
-		list, err := JITList(words, jitAt)
+		list, err := List(words, jitAt)
 		if len(list) > len(data) {
 			t.Fatalf("%d entries of %d bytes", len(list), len(data))
 		}
