@@ -9,7 +9,11 @@ import (
 
 // RegisterError is a rule or an expression that needs a register whose value
 // is unknown in this frame, or that sfcore does not track.
-type RegisterError = expr.RegisterError
+type RegisterError struct {
+	Reg uint64 // DWARF number
+}
+
+func (e *RegisterError) Error() string { return (*expr.RegisterError)(e).Error() }
 
 // eval computes the expression of r. The stack begins with the CFA on it,
 // unless that is what is computed [DWARF 5, 6.4.2.2 and 6.4.2.3].
@@ -36,8 +40,11 @@ func (x *context) eval(r rule) (uint64, error) {
 }
 
 // damaged adds the offset in the section to the defect of an expression. It returns
-// other errors unchanged.
+// other errors unchanged, except for the type of a [*RegisterError].
 func (x *context) damaged(start int, err error) error {
+	if unknown := (*expr.RegisterError)(nil); errors.As(err, &unknown) {
+		return (*RegisterError)(unknown)
+	}
 	var e *expr.Error
 	if !errors.As(err, &e) {
 		return err

@@ -16,12 +16,16 @@ type FDE struct {
 	KeyB   bool   // return addresses are signed with key B of aarch64, not A
 }
 
+func (f *fde) public() FDE {
+	return FDE{Off: uint64(f.off), CIE: uint64(f.cie), Start: f.start, Size: f.size, Signal: f.signal, KeyB: f.keyB}
+}
+
 // FDEs yields the FDEs in the order of the section. A damaged one yields a
 // [*FormatError], as does a length that ends the sequence early.
 func (s *Section) FDEs() iter.Seq2[FDE, error] {
 	return func(yield func(FDE, error) bool) {
 		for f, err := range s.entries() {
-			if !yield(FDE{Off: uint64(f.off), CIE: uint64(f.cie), Start: f.start, Size: f.size, Signal: f.signal, KeyB: f.keyB}, err) {
+			if !yield(f.public(), err) {
 				return
 			}
 		}
@@ -39,7 +43,7 @@ func (m *Machine) Lookup(s *Section, pc uint64) (f FDE, found bool, err error) {
 	if err != nil {
 		return FDE{}, false, err
 	}
-	return FDE{Off: uint64(p.fde), CIE: uint64(p.k.off), Start: e.start, Size: e.size, Signal: e.signal}, true, nil
+	return e.public(), true, nil
 }
 
 // Row is the row of a program for a range of addresses.

@@ -1,0 +1,22 @@
+package cfi
+
+import "testing"
+
+// Lookup gives the FDE that FDEs gives, with all that its CIE says.
+func TestLookup(t *testing.T) {
+	for _, a := range bothOrders {
+		for _, aug := range []string{"z", "zS", "zB", "zSB"} {
+			t.Run(orderOf(a).String()+"/"+aug, func(t *testing.T) {
+				s := oneFDE(t, a, cieText{augmentation: aug}, []byte{0}) // the length of augmentation data
+				want := allFDEs(t, s)[0]
+				got, found, err := new(Machine).Lookup(s, testText+4)
+				if got != want || !found || err != nil {
+					t.Errorf("got %+v, %v, %v, want %+v", got, found, err, want)
+				}
+				if got, found, err := new(Machine).Lookup(s, testText+testSize); found || err != nil {
+					t.Errorf("behind the end: got %+v, %v", got, err)
+				}
+			})
+		}
+	}
+}
