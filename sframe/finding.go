@@ -38,8 +38,8 @@ func Meanings() map[string]string {
 	return m
 }
 
-// SeverityOf returns the severity of the findings with an ID.
-func SeverityOf(id string) Severity { return kinds[id].severity }
+// Finding returns the error as Validate reports it, with its severity.
+func (e *FormatError) Finding() Finding { return Finding{kinds[e.ID].severity, *e} }
 
 type kind struct {
 	severity Severity
@@ -135,7 +135,7 @@ func (l *findings) add(err *FormatError) {
 		l.count = make(map[string]int)
 	}
 	if l.count[err.ID]++; l.count[err.ID] <= maxPerID {
-		l.list = append(l.list, Finding{kinds[err.ID].severity, *err})
+		l.list = append(l.list, err.Finding())
 	}
 }
 

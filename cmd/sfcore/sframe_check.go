@@ -97,7 +97,7 @@ func (c *checkCommand) run(cmd *cobra.Command, args []string) error {
 func findings(s *sframe.Section, err error) []sframe.Finding {
 	var format *sframe.FormatError
 	if errors.As(err, &format) {
-		return []sframe.Finding{{Severity: sframe.SeverityOf(format.ID), FormatError: *format}}
+		return []sframe.Finding{format.Finding()}
 	}
 	return s.Validate()
 }

@@ -97,7 +97,7 @@ func TestChecksDocumented(t *testing.T) {
 		fmt.Fprintf(&b, "\n## %ss\n\n| name | what it means |\n|---|---|\n", strings.ToUpper(severity.String()[:1])+severity.String()[1:])
 		var ids []string
 		for id := range meanings {
-			if sframe.SeverityOf(id) == severity {
+			if e := (sframe.FormatError{ID: id}); e.Finding().Severity == severity {
 				ids = append(ids, id)
 			}
 		}
