@@ -56,7 +56,7 @@ golden: ## rewrite golden files; then look at git diff
 fuzz: ## run every fuzz target for FUZZTIME=30s
 	.ci/fuzz $(FUZZTIME)
 
-torture: ## damage cores and executables RUNS=200000 times and check what is made of them
+torture: ## damage cores and executables RUNS=200000 times and check the results
 	go run ./test/torture -runs $(RUNS)
 
 bench: ## run the benchmarks of PKG=./... COUNT=10 times

@@ -21,7 +21,7 @@ type benchCase struct {
 	make func(dir string) (core string, err error)
 }
 
-// cases returns what is measured.
+// cases returns the cases to measure.
 func cases(small bool) []benchCase {
 	threads, depth, modules, mappings, mib := 1000, 50, 500, 20000, 100<<10
 	if small {
@@ -112,8 +112,8 @@ func gdbCore(dir string) (string, error) {
 	return crash(dir, gdb, "-nx", "-batch", "-ex", "python import os; os.kill(os.getpid(), 6)")
 }
 
-// crash runs a program that is to dump core in dir, with an empty environment,
-// and returns the core file.
+// crash runs a program that dumps core in dir, with an empty environment, and
+// returns the core file.
 func crash(dir, exe string, args ...string) (string, error) {
 	cmd := exec.Command("sh", append([]string{"-c", `ulimit -c unlimited; exec "$@"`, "sh", exe}, args...)...)
 	cmd.Dir, cmd.Env = dir, []string{}

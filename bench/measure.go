@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// measurement is what a tool took for a core.
+// measurement is the cost of a tool for a core.
 type measurement struct {
 	time   time.Duration // median
 	rss    int64         // peak, in bytes; the largest of all runs

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// peers measures sfcore beside the other tools.
+// peers measures sfcore and the other tools.
 func (b *bench) peers(small bool) error {
 	b.heading("sfcore beside gdb and eu-stack", []string{"gdb", "--version"}, []string{"eu-stack", "--version"})
 	fmt.Fprintln(b.out, "| core | size | frames | sfcore | gdb | eu-stack | gdb / sfcore | eu-stack / sfcore |\n|---|---|---|---|---|---|---|---|")

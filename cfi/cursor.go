@@ -15,7 +15,7 @@ type cursor struct {
 	fault *fault // nil while all is well
 }
 
-// fault is a read that failed: of which field, where, and why.
+// fault is a failed read: its field, its position, and the reason.
 type fault struct {
 	field, msg string
 	at         int

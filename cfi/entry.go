@@ -116,7 +116,7 @@ func (s *Section) cieAt(off int) (cie, error) {
 	versionAt := c.pos
 	version := c.u8("version")
 	if !c.failed() && version != 1 && version != 3 && version != 4 {
-		return k, s.formatError(versionAt, "version", fmt.Sprintf("%d is none of 1, 3 and 4", version))
+		return k, s.formatError(versionAt, "version", fmt.Sprintf("version %d is not 1, 3 or 4", version))
 	}
 	augAt := c.pos
 	aug := c.cstring(maxAugmentation, "augmentation")

@@ -93,7 +93,7 @@ type sender struct {
 	mu  sync.Mutex
 	w   io.Writer
 	seq int
-	err error // of the first write that did not succeed, after which there are none
+	err error // of the first write that failed, which was the last
 }
 
 func (s *sender) respond(req *request, body any, err error) {

@@ -19,7 +19,8 @@ type guide struct {
 // bucket per sample, a guide has half a byte per address.
 const sampled = 8
 
-// makeGuide returns a guide to n addresses, n > 0, of which start returns one.
+// makeGuide returns a guide to n addresses, n > 0. start returns the address with a
+// number.
 func makeGuide(n int, start func(int) uint64) guide {
 	samples := (n + sampled - 1) / sampled
 	g := guide{base: start(0), n: n}

@@ -18,7 +18,7 @@ const (
 	// maxDebugdata bounds the ELF file within .gnu_debugdata, in bytes. The
 	// symbols of the largest programs known take some tens of megabytes.
 	maxDebugdata = 128 << 20
-	// maxDictionary bounds the memory that xz asks for beside that: xz -9.
+	// maxDictionary bounds the additional memory that xz asks for: that of xz -9.
 	maxDictionary = 64 << 20
 )
 

@@ -52,7 +52,7 @@ func choosesSubtests() bool {
 	})
 }
 
-// cases reads the list of cases and compares it with the directories beside it.
+// cases reads the list of cases and compares it with the directories next to it.
 func cases(dir fs.FS) (names []string, err error) {
 	text, err := fs.ReadFile(dir, "CASES")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// roundsEnv sets how often Leaks calls its function: 10000 finds what is lost
+// roundsEnv sets how often Leaks calls its function: 10000 finds a leak that occurs
 // once in a thousand times.
 const roundsEnv = "SFCORE_LEAK_ROUNDS"
 

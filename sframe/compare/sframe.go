@@ -136,8 +136,8 @@ func (c *comparison) sframeBlocks(s *sframe.Section, f *sframe.Func, whole span,
 	return c.repeat(whole, f.Start, block, rows, yield)
 }
 
-// rows yields the rows of a function as spans, of which lo is where the row
-// says that it starts. The last is damaged if the row is.
+// rows yields the rows of a function as spans. The lo of a span is the start that
+// the row gives. The last is damaged if the row is.
 func (c *comparison) rows(s *sframe.Section, f *sframe.Func, whole span, budget *int) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		before := -1

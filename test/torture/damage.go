@@ -102,8 +102,8 @@ func (d *damage) findHot() {
 	}
 }
 
-// place returns a place in the file with room for size bytes: mostly in what is
-// interpreted, and there as likely in a small part as in a large one.
+// place returns a place in the file with room for size bytes. It is mostly in parts
+// that readers interpret; small and large parts are equally likely.
 func (d *damage) place(size int) (off int, where string) {
 	p := part{"anywhere", 0, len(d.data)}
 	if d.rng.IntN(8) > 0 {
@@ -131,7 +131,7 @@ func (d *damage) flip() string {
 	return fmt.Sprintf("in %d bytes %s", n, where)
 }
 
-// extremes are the values that bounds are forgotten for.
+// extremes are values for which code often forgets a bound.
 var extremes = []uint64{
 	0, 1, 2, 3, 7, 8, 0x7f, 0x80, 0xff, 0xfff, 0x1000, 0x7fff, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff,
 	1 << 32, 1<<63 - 1, 1 << 63, ^uint64(0) - 7, ^uint64(0),
@@ -202,7 +202,7 @@ const (
 	progMemsz  = 40
 )
 
-// swapSegments exchanges where two segments are in the file, or in memory.
+// swapSegments exchanges the places of two segments in the file, or in memory.
 func (d *damage) swapSegments() string {
 	a, b := d.header(), d.header()
 	if a < 0 || b < 0 {
@@ -235,7 +235,7 @@ func (d *damage) overlap() string {
 	return fmt.Sprintf("at %#x and %#x", a, b)
 }
 
-// shift moves what follows some place by a few bytes.
+// shift moves everything after some place by a few bytes.
 func (d *damage) shift() string {
 	n := 1 + d.rng.IntN(16)
 	off, where := d.place(n)

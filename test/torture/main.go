@@ -26,7 +26,7 @@ import (
 	"time"
 )
 
-// campaign is what the flags say.
+// campaign holds the flags.
 type campaign struct {
 	corpus      string
 	seed        uint64
@@ -92,8 +92,8 @@ func (c *campaign) supervise() (ok bool, err error) {
 // goroutine comes first.
 const maxTrace = 60
 
-// child makes runs in a child process. If that crashed, at is the run that it
-// was at and crash its last words.
+// child makes runs in a child process. If the child crashed, at is the number of its
+// run, and crash its last output.
 func (c *campaign) child(dir string, first, runs int) (part *tally, at int, crash string) {
 	exe, err := os.Executable()
 	if err != nil {

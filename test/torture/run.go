@@ -31,7 +31,7 @@ const (
 	// the processor.
 	retries = 3
 
-	// hang is when a run is given up, by a crash that shows what it was doing.
+	// hang is when a run is given up, by a crash that shows where it was.
 	hang = 30 * time.Second
 
 	// currentFile holds the number of the run in progress.
@@ -189,8 +189,8 @@ func allocated() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// check does with a damaged core, and with the damaged object if there is one,
-// what commands do.
+// check does what commands do with a damaged core, and with the damaged object if
+// there is one.
 func (w *worker) check(s *subject, coreFile string, opts process.Options, object string, cut int) error {
 	ctx := context.Background()
 	if object != "" {

@@ -30,7 +30,7 @@ type Location struct {
 	Func string
 	// Start is the link-time address at which the part of the function's code
 	// begins that holds the address, 0 if unknown. A function may have several
-	// parts, of which a cold one may lie before its entry.
+	// parts, and a cold part may lie before its entry.
 	Start uint64
 	// File is the source file, by the compiler's directory if it is not
 	// absolute; "" if unknown. In all Locations but the first it is the file

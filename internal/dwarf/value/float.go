@@ -62,7 +62,7 @@ func (o *Object) real(b []byte, name string) (string, error) {
 	return "", errNotSupported
 }
 
-// exact writes a number of a small format: its exponent, of which top stands for
+// exact writes a number of a small format: its exponent, whose value top stands for
 // infinity, and a fraction of so many bits.
 func exact(negative bool, exp, top, bias int, frac uint64, bits, digits int) string {
 	var f float64
