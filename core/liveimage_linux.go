@@ -9,7 +9,7 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// image makes the image of what the visit has copied, which it then owns.
+// image makes an image from the copies of the visit, which it then owns.
 func (v *visit) image() *Image {
 	v.files.hold(v.dir, v.maps)
 	img := &Image{
@@ -65,8 +65,8 @@ func (v *visit) thread(i int) Thread {
 	return t
 }
 
-// space is what was copied of the memory: stacks, over what of them is beyond
-// the budget, over heads, over all that is mapped.
+// space is the copied memory. Stacks come first, then the parts of stacks beyond the
+// budget, the heads of files, and everything else that is mapped.
 func (v *visit) space() *memreader.Space {
 	segs := make([]memreader.Segment, 0, len(v.maps)+len(v.heads)+2*len(v.stacks))
 	for i := range v.maps {
@@ -87,8 +87,8 @@ func (v *visit) space() *memreader.Space {
 	return memreader.NewSpace(segs)
 }
 
-// maxCommand bounds the arguments that are kept, in bytes: more are no help in
-// telling processes apart.
+// maxCommand bounds the arguments that are kept, in bytes. More would not help to
+// tell processes apart.
 const maxCommand = 4096
 
 // commandLine returns the arguments of the process, separated by spaces.
@@ -98,8 +98,8 @@ func (d *procDir) commandLine() string {
 	return string(bytes.ReplaceAll(text, []byte{0}, []byte{' '}))
 }
 
-// liveMemory is what was copied, and code that is in no ELF file: that is read
-// from the process, which may have changed it since.
+// liveMemory is the copied memory, and code that is in no ELF file. Such code is
+// read from the process, which may have changed it since the stop.
 type liveMemory struct {
 	*memreader.Space
 	process *memreader.Process

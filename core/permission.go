@@ -2,7 +2,7 @@ package core
 
 import "fmt"
 
-// denial is what is known when the system refuses access to a process.
+// denial says why the system refuses access to a process.
 type denial struct {
 	pid int
 	// tracer traces the process already, if not 0.
@@ -14,8 +14,8 @@ type denial struct {
 	capable bool
 	// yama is kernel.yama.ptrace_scope, -1 if there is none.
 	yama int
-	// dumpable: the files of /proc/PID belong to the process's user, which
-	// they do not once it changed users or asked for it.
+	// dumpable: the files of /proc/PID belong to the process's user. They do not
+	// if the process has changed users, or has asked for that.
 	dumpable bool
 }
 

@@ -72,7 +72,7 @@ func (n *notes) prPSInfo(note *elfx.Note) {
 	n.img.Command = strings.ReplaceAll(string(args), "\x00", " ") // qemu-user leaves the separators in
 }
 
-// finishThreads sets what depends on all threads.
+// finishThreads sets the fields that depend on all threads.
 func (n *notes) finishThreads() {
 	threads := n.img.Threads
 	if len(threads) == 0 {

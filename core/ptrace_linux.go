@@ -48,11 +48,11 @@ func regset(tid, set int, buf []byte) ([]byte, error) {
 	return buf[:min(int(v.Len), len(buf))], nil
 }
 
-// change is what waitid tells of a tracee.
+// change is the state change of a tracee that waitid reports.
 type change struct {
 	ended bool
-	// signal is the signal that a stop is for: SIGTRAP for most events. event
-	// is a PTRACE_EVENT number, 0 for a signal that is about to be delivered.
+	// signal is the signal that caused a stop: SIGTRAP for most events. event is
+	// a PTRACE_EVENT number, 0 for a signal that is about to be delivered.
 	signal, event int
 }
 
@@ -62,7 +62,7 @@ func (c change) groupStop() bool {
 	return c.event == unix.PTRACE_EVENT_STOP && c.signal != int(unix.SIGTRAP)
 }
 
-// undelivered returns the signal that the thread is still to get.
+// undelivered returns the signal that the thread has yet to get.
 func (c change) undelivered() int {
 	if c.event != 0 {
 		return 0
@@ -72,21 +72,20 @@ func (c change) undelivered() int {
 
 var errNoChange = errors.New("no change")
 
-// peek says what has become of a tracee, without waiting: errNoChange if it
-// runs, ECHILD if it is none of ours. It takes nothing away: a kernel that
-// had a stop's signal reported, by a wait without WNOWAIT, would forget the
-// signal if the tracer died before it could pass it on [linux kernel/exit.c:
-// wait_task_stopped].
+// peek returns the state change of a tracee, without waiting: errNoChange if it
+// runs, ECHILD if it is not our tracee. It leaves the change in place: after a wait
+// without WNOWAIT the kernel would forget the signal of a stop if the tracer died
+// before it could pass the signal on [linux kernel/exit.c: wait_task_stopped].
 //
 // It knows the tracees of this system thread only.
 func peek(tid int) (change, error) { return waitThread(tid, peekOptions|unix.WNOTHREAD) }
 
 const peekOptions = unix.WSTOPPED | unix.WEXITED | unix.WNOHANG | unix.WNOWAIT | unix.WALL
 
-// reap takes a tracee out of the process table if it has ended. Its process
-// waits for that if another of its threads calls execve. Any thread of the
-// tracer's process may do it. A wait for the end of a tracee takes its stops
-// as well, so it is made only when the end is certain.
+// reap takes a tracee out of the process table if it has ended. If another thread of
+// its process calls execve, the process waits for that. Any thread of the tracer's
+// process may reap. A wait for the end of a tracee takes its stops as well, so reap
+// waits only when the end is certain.
 func reap(tid int) {
 	if what, err := waitThread(tid, peekOptions); err == nil && what.ended {
 		_, _ = waitThread(tid, unix.WEXITED|unix.WNOHANG|unix.WALL)
@@ -123,7 +122,7 @@ func waitThread(tid, options int) (change, error) {
 }
 
 // onTracerThread runs f on a system thread of its own, which has ended when
-// onTracerThread returns: what f still traces then, the kernel lets go.
+// onTracerThread returns: the kernel then lets go of whatever f still traces.
 func onTracerThread(f func()) {
 	thread := make(chan int)
 	go func() {
@@ -148,6 +147,6 @@ func onTracerThread(f func()) {
 	}
 }
 
-// maxEnding bounds the wait for the end of the tracer's thread, in naps. It
-// takes a few, and nothing but a defect can make it more.
+// maxEnding bounds the wait for the end of the tracer's thread, in naps. It takes a
+// few; only a defect can make it more.
 const maxEnding = 2000

@@ -5,8 +5,8 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// segments returns the memory of a core file. What a segment has in memory
-// beyond its bytes in the file was not dumped.
+// segments returns the memory of a core file. The part of a segment beyond its bytes
+// in the file was not dumped.
 func segments(f *elfx.File) []memreader.Segment {
 	segs := make([]memreader.Segment, 0, len(f.Progs))
 	for i := range f.Progs {
@@ -29,8 +29,8 @@ func segments(f *elfx.File) []memreader.Segment {
 }
 
 // extent returns the size that a core file has, in bytes: to the end of its last
-// segment, or of its section headers. Those are at the end and say how many
-// segments there are, where these are many [gABI 5.1: PN_XNUM].
+// segment, or of its section headers. Section headers are at the end, and hold the
+// number of segments if there are many [gABI 5.1: PN_XNUM].
 func extent(f *elfx.File) uint64 {
 	end := uint64(0)
 	for i := range f.Progs {

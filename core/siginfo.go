@@ -13,10 +13,9 @@ type Signal struct {
 	// is "" if the image does not have the code, or it has no name.
 	Code     int
 	CodeName string
-	// Address is si_addr: for SIGSEGV and SIGBUS the address that was
-	// accessed, of which s390x knows the page only, for SIGILL, SIGFPE and
-	// SIGTRAP that of the instruction. It means something only if HasAddress
-	// is set.
+	// Address is si_addr, if HasAddress is set. For SIGSEGV and SIGBUS it is the
+	// address that was accessed; s390x gives only its page. For SIGILL, SIGFPE and
+	// SIGTRAP it is the address of the instruction.
 	Address    uint64
 	HasAddress bool
 	// SenderPID and SenderUID are the process and the user that sent the
@@ -33,11 +32,11 @@ const (
 	siAddr  = 16 // si_addr, 64 bits
 	siPID   = 16 // si_pid, 32 bits
 	siUID   = 20 // si_uid, 32 bits
-	siMin   = 24 // what of it is read here
+	siMin   = 24 // how much of it is read here
 )
 
-// decodeSigInfo decodes the descriptor of an NT_SIGINFO note. It returns nil
-// for one that is too short or tells of no signal.
+// decodeSigInfo decodes the descriptor of an NT_SIGINFO note. It returns nil if the
+// descriptor is too short or has no signal.
 func decodeSigInfo(desc []byte, order binary.ByteOrder) *Signal {
 	if len(desc) < siMin {
 		return nil
@@ -64,8 +63,8 @@ func decodeSigInfo(desc []byte, order binary.ByteOrder) *Signal {
 }
 
 // faulted reports whether the union of the siginfo_t has si_addr. With
-// SI_KERNEL it is zero and means nothing: so after an access to an address
-// that is not canonical on amd64 [linux kernel/signal.c: siginfo_layout].
+// SI_KERNEL it is zero and means nothing, for example after an access to a
+// non-canonical address on amd64 [linux kernel/signal.c: siginfo_layout].
 func (s *Signal) faulted() bool {
 	switch s.Number {
 	case sigILL, sigFPE, sigSEGV, sigBUS, sigTRAP:

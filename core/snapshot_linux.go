@@ -13,7 +13,7 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// stop stops the process, copies what is needed of it, and lets it go.
+// stop stops the process, copies registers and memory, and lets it go.
 func (v *visit) stop(opts AttachOptions) error {
 	var err error
 	onTracerThread(func() { err = v.hold(opts) })
@@ -62,7 +62,7 @@ func (v *visit) hold(opts AttachOptions) error {
 
 // copyAll copies registers and stacks while the process stands still.
 func (v *visit) copyAll(tracees []tracee, budget uint64, deadline time.Time) error {
-	// One byte says whether the address space is still the one prepared for.
+	// One byte shows whether the address space is still the prepared one.
 	if n, err := v.mem.ReadMem(make([]byte, 1), v.maps[0].Lo); n == 0 {
 		if fault := (*memreader.FaultError)(nil); errors.As(err, &fault) && fault.Why == memreader.Gone {
 			return errExecuted
@@ -100,8 +100,8 @@ func (v *visit) check(t *tracer) error {
 	return nil
 }
 
-// maxRegset is more than the NT_PRSTATUS and NT_FPREGSET registers of any
-// architecture take, in bytes: 512 for those of amd64's FXSAVE.
+// maxRegset is larger than NT_PRSTATUS and NT_FPREGSET of any architecture, in
+// bytes. amd64's FXSAVE area has 512.
 const maxRegset = 1024
 
 // copyRegisters copies the registers of the threads that have stopped, behind
@@ -189,8 +189,7 @@ func (v *visit) copySpans(spans []span, deadline time.Time) {
 	}
 }
 
-// copies makes copies of spans to be made: in the room that was prepared, or
-// else in new one.
+// copies prepares copies of spans, in the prepared room or else in new memory.
 func (v *visit) copies(spans []span) []memreader.Copy {
 	size := uint64(0)
 	for _, s := range spans {
@@ -209,9 +208,9 @@ func (v *visit) copies(spans []span) []memreader.Copy {
 }
 
 // copyUntil copies until the deadline, and returns how many copies are
-// complete. The others must not be touched. The copying is done by a goroutine
-// of its own: a page of the process may be in a file system that does not
-// answer, which must not keep the process held.
+// complete. The others must not be touched. A separate goroutine copies: a page of
+// the process may be in a file system that does not answer, which must not hold the
+// process.
 func (v *visit) copyUntil(list []memreader.Copy, deadline time.Time) (done int) {
 	progress := make(chan int, len(list)+1)
 	var late atomic.Bool

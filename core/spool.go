@@ -30,9 +30,9 @@ type spool struct {
 // errNoSpace is the error for a full disk.
 var errNoSpace = errors.New("no space left on the device; set TMPDIR to another directory")
 
-// fill reads the stream r to its end and returns its bytes. If r fails after
-// the header of a core, they are what was read until then, and problem is the
-// error.
+// fill reads the stream r to its end and returns its bytes. If r fails after the
+// header of a core, fill returns the bytes that were read before, and problem is
+// the error.
 func (s *spool) fill(ctx context.Context, r io.Reader, progress func()) (data []byte, release func(), problem, err error) {
 	defer s.close()
 	chunk := make([]byte, chunkSize)
@@ -65,7 +65,7 @@ func (s *spool) fill(ctx context.Context, r io.Reader, progress func()) (data []
 	return data, release, problem, err
 }
 
-// checkStart refuses a stream that is no core file before it is read further.
+// checkStart refuses a stream that is not a core file before it is read further.
 func checkStart(head []byte, readErr error) error {
 	if len(head) < ehdrSize && !errors.Is(readErr, io.EOF) {
 		return fmt.Errorf("only %d of the %d bytes of an ELF header could be read: %w", len(head), ehdrSize, readErr)
@@ -101,8 +101,8 @@ func (s *spool) write(p []byte) error {
 	return nil
 }
 
-// spill moves what is in memory to a temporary file, which has no name any more
-// where the system can do that.
+// spill moves the stream from memory to a temporary file, and removes the name of
+// the file if the system can do that.
 func (s *spool) spill() error {
 	f, err := os.CreateTemp(SpoolDir(), "sfcore-*")
 	if errors.Is(err, syscall.ENOSPC) {
@@ -121,8 +121,8 @@ func (s *spool) spill() error {
 	return nil
 }
 
-// SpoolDir returns the directory for large temporary files, in which [Open] keeps
-// a core that is compressed or read from a pipe: $TMPDIR or else /var/tmp, which
+// SpoolDir returns the directory for large temporary files, where [Open] keeps a
+// core that is compressed or read from a pipe: $TMPDIR, or else /var/tmp, which
 // unlike /tmp is on a disk.
 func SpoolDir() string {
 	if os.Getenv("TMPDIR") == "" {

@@ -19,22 +19,22 @@ type span struct {
 	end    uint64 // of the mapping
 }
 
-// copied is a span and what was copied of it.
+// copied is a span with the bytes that were copied.
 type copied struct {
 	span
 	data []byte
 	err  error // why data is shorter than the span
 }
 
-// tailShare is the part of a budget, 1/64, that goes to the far end of a stack
-// that is larger. The first functions of a thread have their frames there, and
-// return to each other also where one has megabytes of variables, as in Ruby.
+// tailShare is the part of a budget, 1/64, that goes to the far end of a larger
+// stack. The first functions of a thread have their frames there. They are found
+// even if a function above has megabytes of variables, as in Ruby.
 const tailShare = 64
 
-// stackSpans returns what to copy of the stacks with the given stack pointers:
-// of each from SP to the end of its mapping, but no more than budget and a
-// share of it at that end, and no more than total of all. The spans ascend and
-// do not overlap.
+// stackSpans returns the spans to copy of the stacks with the given stack pointers.
+// A stack reaches from SP to the end of its mapping; at most budget of it is copied,
+// plus a share of budget at the far end, and at most total of all stacks. The spans
+// ascend and do not overlap.
 func stackSpans(sps []uint64, maps []procMapping, budget, total uint64) []span {
 	spans := spansWithin(sps, maps, budget)
 	size := uint64(0)
@@ -47,9 +47,9 @@ func stackSpans(sps []uint64, maps []procMapping, budget, total uint64) []span {
 	return spans
 }
 
-// withFirstStack adds to stack pointers where to copy the stack from that the
-// process began on, if none is there: its first thread may have left it for
-// another, to which it comes back, as in Lisp systems and with coroutines.
+// withFirstStack adds a stack pointer for the stack that the process began on, if
+// none is in it. The first thread may have left that stack for another, and may
+// return to it, as in Lisp systems and with coroutines.
 func withFirstStack(sps []uint64, maps []procMapping, budget uint64) []uint64 {
 	i := slices.IndexFunc(maps, func(m procMapping) bool { return m.Path == "[stack]" })
 	if i < 0 || slices.ContainsFunc(sps, maps[i].Contains) {
@@ -92,7 +92,8 @@ func mappingOf(maps []procMapping, addr uint64) *procMapping {
 	return &maps[i]
 }
 
-// without cuts off what others cover of spans. Both ascend and do not overlap.
+// without removes the parts of spans that others cover. Both ascend and do not
+// overlap.
 func without(spans []span, others []copied) []span {
 	var out []span
 	for _, s := range spans {
@@ -114,7 +115,7 @@ func without(spans []span, others []copied) []span {
 	return out
 }
 
-// stackAt returns what was copied from sp on, nil for nothing. stacks ascend.
+// stackAt returns the bytes that were copied from sp on, or nil. stacks ascend.
 func stackAt(stacks []copied, sp uint64) []byte {
 	i := sort.Search(len(stacks), func(i int) bool { return stacks[i].hi > sp })
 	if i == len(stacks) || stacks[i].lo > sp {
@@ -124,8 +125,8 @@ func stackAt(stacks []copied, sp uint64) []byte {
 }
 
 const (
-	// maxAltScan is how far above SP a signal frame is looked for on an
-	// alternate signal stack, in bytes: programs give those 8 to 64 KiB.
+	// maxAltScan is how far above SP to look for a signal frame on an alternate
+	// signal stack, in bytes. Programs give such a stack 8 to 64 KiB.
 	maxAltScan = 64 << 10
 
 	// Sizes that an alternate signal stack may have, in bytes: MINSIGSTKSZ is
@@ -134,8 +135,8 @@ const (
 	maxAltStack = 16 << 20
 )
 
-// interruptedSP looks for the stack pointer of the code that a signal handler
-// on an alternate signal stack has interrupted: stack is memory from sp on. The
+// interruptedSP finds the stack pointer of the code that a signal handler on an
+// alternate signal stack has interrupted. stack is memory from sp on. The
 // signal frame holds the settings of that very stack, ss_sp and ss_size, at a
 // fixed distance from the interrupted SP [linux
 // include/uapi/asm-generic/ucontext.h].

@@ -46,21 +46,21 @@ const (
 )
 
 const (
-	// maxSeizes is how often seizing a thread is tried that ends or executes
+	// maxSeizes is how often to try to seize a thread that ends or executes
 	// another program at that moment.
 	maxSeizes = 3
 
-	// patience is how long nothing may happen before the threads still awaited
-	// are looked at: those in an uninterruptible state may stay in it.
+	// patience is how long to wait for a change before examining the threads that
+	// have not stopped: an uninterruptible thread may stay so.
 	patience = 10 * time.Millisecond
 
 	// nap is the pause between looks at a thread that does not stop yet. The
 	// processors are busy stopping others.
 	nap = 50 * time.Microsecond
 
-	// reapEvery is how often threads that ended are looked for while seizing
-	// continues. It is needed only to end a deadlock: an exec of the process
-	// waits for them, and seizing waits for the exec.
+	// reapEvery is how often to look for ended threads while seizing. This is
+	// needed only to end a deadlock: an exec of the process waits for them, and
+	// seizing waits for the exec.
 	reapEvery = 20 * time.Millisecond
 )
 
@@ -70,8 +70,7 @@ var (
 	errZombie          = errors.New("the thread has ended; other threads of the process still run")
 )
 
-// seizeNew seizes the threads that are not seized yet, and returns how many
-// those were.
+// seizeNew seizes the threads that are not seized yet, and returns their number.
 func (t *tracer) seizeNew() (int, error) {
 	tids, err := t.dir.threads()
 	if err != nil {
@@ -163,8 +162,8 @@ func (t *tracer) reaper() (stop func()) {
 	return func() { close(done) }
 }
 
-// stopAll stops all threads, those that are created meanwhile too. Nothing
-// runs when no listing shows a new one any more.
+// stopAll stops all threads, including those that are created in the meantime. When
+// a listing shows no new thread, nothing runs any more.
 func (t *tracer) stopAll() error {
 	for {
 		for i := range t.tracees {
@@ -188,8 +187,8 @@ func (t *tracer) stopAll() error {
 	}
 }
 
-// await waits until every thread that was asked to has stopped, or is known
-// not to.
+// await waits until every thread that was asked to stop has stopped, or is known not
+// to stop.
 func (t *tracer) await() {
 	progress := time.Now()
 	for i := range t.tracees {
@@ -257,8 +256,8 @@ func (t *tracer) end(c *tracee) {
 	}
 }
 
-// dropStrangers lets go at once of what turned out not to be a thread of the
-// process: its id was used again between listing and seizing.
+// dropStrangers lets go at once of threads that do not belong to the process: their
+// ids were used again between listing and seizing.
 func (t *tracer) dropStrangers() {
 	for i := range t.tracees {
 		if c := &t.tracees[i]; c.step == stopped && !t.listed[c.tid] {
@@ -269,8 +268,8 @@ func (t *tracer) dropStrangers() {
 }
 
 // release lets all threads go, with the signals that were about to be
-// delivered. A thread in a group-stop stays in it. What has not stopped cannot
-// be told to continue; the kernel lets it go when the tracer's thread ends.
+// delivered. A thread in a group-stop stays in it. A thread that has not stopped
+// cannot be released; the kernel lets it go when the tracer's thread ends.
 func (t *tracer) release() {
 	for i := range t.tracees {
 		if c := &t.tracees[i]; c.step == stopped {
@@ -279,7 +278,7 @@ func (t *tracer) release() {
 	}
 }
 
-// tracedError is why a thread that somebody else traces has no registers.
+// tracedError says why a thread that another program traces has no registers.
 type tracedError struct {
 	by   int
 	name string

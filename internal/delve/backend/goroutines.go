@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// maxGoroutines bounds those that the process may have had at once. Each has
-	// a stack of 2 KiB or more: these have 32 GiB.
+	// maxGoroutines bounds the goroutines that the process may have had at once.
+	// Each has a stack of at least 2 KiB; together these have 32 GiB.
 	maxGoroutines = 1 << 24
 
-	// batch is how many delve is asked for at once.
+	// batch is how many goroutines are requested from delve at once.
 	batch = 1000
 )
 
@@ -67,7 +67,7 @@ func (l *lister) text() (wire.Text, error) {
 // States of a goroutine that delve has no names for [src/runtime/runtime2.go].
 const (
 	gDeadExtra = 11     // of a thread that may call Go from C
-	gScan      = 0x1000 // its stack is being scanned, besides its other state
+	gScan      = 0x1000 // its stack is being scanned, in addition to its other state
 )
 
 // statuses are the states of goroutines [src/runtime/traceback.go:
@@ -124,8 +124,8 @@ func (l *lister) one(g *proc.G) *wire.Goroutine {
 	return r
 }
 
-// stack returns the stack of a goroutine. delve makes room for all frames that
-// it is asked for, so most are not asked for at once.
+// stack returns the stack of a goroutine. delve allocates room for all frames that
+// are requested, so they are requested in parts.
 func (l *lister) stack(g *proc.G) ([]proc.Stackframe, error) {
 	const (
 		most     = 64
@@ -177,8 +177,8 @@ func globalUint(t *proc.Target, name string) (uint64, error) {
 	return n, nil
 }
 
-// waitReasons returns the names that the program has for what goroutines wait
-// for; none if they cannot be read.
+// waitReasons returns the program's names for what goroutines wait for; none if they
+// cannot be read.
 func waitReasons(t *proc.Target) []string {
 	v, err := global(t, "runtime.waitReasonStrings")
 	if err != nil {

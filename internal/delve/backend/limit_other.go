@@ -2,6 +2,6 @@
 
 package backend
 
-// LimitMemory does nothing: sfcore knows no limit of this system that a Go
-// program can run with.
+// LimitMemory does nothing: on this system there is no known limit that a Go program
+// can run with.
 func LimitMemory(uint64) error { return nil }

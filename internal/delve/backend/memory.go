@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// pageSize is what is asked for at once: a read of 8 bytes costs the other
-	// program as much as one of 16 KiB.
+	// pageSize is the size of a request: a read of 8 bytes costs the other program
+	// as much as a read of 16 KiB.
 	pageSize = 16 << 10
 
 	// maxPages bounds the memory that is kept, to 64 MiB.
@@ -18,8 +18,8 @@ const (
 
 var errReadOnly = errors.New("the process cannot be changed")
 
-// memory is that of the process, in pages that are asked for once. It implements
-// proc.MemoryReadWriter.
+// memory is the memory of the process, in pages that are requested once. It
+// implements proc.MemoryReadWriter.
 type memory struct {
 	conn  *wire.Conn
 	pages map[uint64][]byte // by address; shorter than a page where that cannot be read to its end

@@ -10,8 +10,8 @@ import (
 	"github.com/sfcore/sfcore/internal/delve/wire"
 )
 
-// process is a stopped process as delve wants it. What is not here is for
-// processes that run, and is never called; two such methods have types that
+// process is a stopped process in the form that delve needs. Methods that are not
+// here are for processes that run, and are never called. Two of them have types that
 // only delve can name, hence the nil interface.
 type process struct {
 	proc.ProcessInternal

@@ -18,9 +18,9 @@ import (
 	"github.com/sfcore/sfcore/internal/delve/wire"
 )
 
-// Serve finds the goroutines of the process that r tells of, and writes them to
-// w. The error is one of the connection; those of the process are written too.
-// It calls limit with how much memory delve may take, in bytes.
+// Serve finds the goroutines of the process that r describes, and writes them to w.
+// The error is the connection's; errors about the process are written to w. Serve
+// calls limit with how much memory delve may use, in bytes.
 func Serve(r io.Reader, w io.Writer, limit func(uint64) error) error {
 	conn := wire.NewConn(r, w)
 	s, err := conn.Setup()
@@ -71,8 +71,8 @@ func list(conn *wire.Conn, s *wire.Setup, limit func(uint64) error) (err error) 
 	return l.all(conn.Send)
 }
 
-// placeDebug makes the separate debug file one that delve finds: beside others
-// that are called like the program.
+// placeDebug puts the separate debug file where delve finds it: in a directory of
+// files that are called like the program.
 func placeDebug(s *wire.Setup) (remove func(), err error) {
 	dir, err := os.MkdirTemp("", "sfcore-delve")
 	if err != nil {
@@ -92,8 +92,8 @@ func placeDebug(s *wire.Setup) (remove func(), err error) {
 	return remove, nil
 }
 
-// enough returns how much memory delve may take: by the size of what it reads,
-// and more than it was seen to.
+// enough returns how much memory delve may use. It depends on the size of the files,
+// and is more than delve was seen to use.
 func enough(s *wire.Setup) uint64 {
 	const (
 		base   = 2 << 30

@@ -52,8 +52,8 @@ func ofRuntime(pkg string) bool {
 	return pkg == "runtime" || strings.HasPrefix(pkg, "internal/runtime/")
 }
 
-// notThere are the errors of delve for a variable of which debug information
-// says that it is nowhere.
+// notThere are delve's errors for a variable that debug information gives no
+// location.
 var notThere = []string{"could not find loclist entry", "empty OP stack"}
 
 func variable(v *proc.Variable) wire.Variable {

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// pageSize is the unit in which memory is kept, and asked for again where a
-	// larger piece cannot be read: dlv reads all of a piece or nothing.
+	// pageSize is the unit in which memory is kept. It is also the unit of a second
+	// request if a larger piece cannot be read: dlv reads a whole piece or nothing.
 	pageSize = 4096
 
-	// pieceSize is what is asked for at once, which takes dlv three times as
-	// long as 8 bytes. The most that it allows is 64 KiB.
+	// pieceSize is the size of a request. It takes dlv three times as long as 8
+	// bytes. dlv allows at most 64 KiB.
 	pieceSize = 16 << 10
 
 	// stackAhead is how much of each stack is read before any is walked.
@@ -28,7 +28,7 @@ const (
 	// maxBreakpoints bounds the addresses of breakpoints.
 	maxBreakpoints = 1 << 16
 
-	// maxPages bounds the pages that are kept, 64 MiB. Then all are forgotten.
+	// maxPages bounds the pages that are kept, 64 MiB. Beyond that all are dropped.
 	maxPages = 1 << 14
 )
 
@@ -46,8 +46,8 @@ type memory struct {
 	err   error             // reads fail from now on
 }
 
-// mark tells one stop of the process from another, as far as dlv lets one tell:
-// the registers of a thread, and how often breakpoints were hit.
+// mark tells one stop of the process from another, as far as dlv makes that
+// possible: by the registers of a thread, and by the hit counts of breakpoints.
 type mark struct {
 	tid  int
 	regs arch.Regs
@@ -76,7 +76,7 @@ func newMemory(c *client, img *core.Image, list *breakpointsOut, hits uint64) (*
 
 var errGone = errors.New("the process continued while sfcore read it; halt it in dlv and try again")
 
-// readStacks reads ahead what is on top of each stack.
+// readStacks reads the top of each stack ahead.
 func (m *memory) readStacks(ctx context.Context) error {
 	var pieces []uint64
 	for i := range m.img.Threads {
@@ -145,7 +145,7 @@ func (m *memory) examine(ctx context.Context, pieces []uint64, size int) (map[ui
 	return pages, nil
 }
 
-// check compares the mark of the stop with that of now.
+// check compares the mark of the stop with the present one.
 func (m *memory) check(ctx context.Context) error {
 	var list breakpointsOut
 	var regs registersOut
@@ -162,7 +162,7 @@ func (m *memory) check(ctx context.Context) error {
 	return err
 }
 
-// failure is why reads fail; nil if they do not.
+// failure says why reads fail; nil if they do not.
 func (m *memory) failure() error {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -192,8 +192,7 @@ func (m *memory) ReadMem(p []byte, addr uint64) (int, error) {
 	return n, nil
 }
 
-// breakpointFault is where dlv's instruction is in memory, instead of the
-// program's.
+// breakpointFault is memory where dlv's instruction replaces the program's.
 type breakpointFault struct{ *memreader.FaultError }
 
 func (e breakpointFault) Error() string {
@@ -231,8 +230,8 @@ func (m *memory) breakpoint(addr uint64) (at, size uint64, ok bool) {
 	return m.breakpoints[i], size, true
 }
 
-// page returns the page that contains addr, nil if it cannot be read. If it is
-// not at hand it is read, with others of the next size bytes.
+// page returns the page that contains addr, nil if it cannot be read. If it has to
+// read the page, it also reads others of the next size bytes.
 func (m *memory) page(addr, size uint64) ([]byte, error) {
 	at := addr &^ (pageSize - 1)
 	if page, ok, err := m.kept(at); ok || err != nil {

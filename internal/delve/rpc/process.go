@@ -25,7 +25,8 @@ const (
 	// most 4 million, and no debugger stops that many.
 	maxThreads = 1 << 18
 
-	// maxRegisters bounds what dlv lists of a thread; it has some 70 registers.
+	// maxRegisters bounds the registers that dlv lists for a thread; it lists about
+	// 70.
 	maxRegisters = 1 << 10
 
 	// maxCommand bounds the command line that is kept, in bytes.
@@ -84,14 +85,14 @@ type (
 	memoryOut struct{ Mem []byte }
 )
 
-// ErrRunning is returned by Open if the process runs.
+// ErrRunning is returned by Open if the process is running.
 var ErrRunning = errors.New("the process is running, and only dlv can stop it: halt it there, or let it reach a breakpoint")
 
-// Open makes the image of the process that the dlv at an address, HOST:PORT or
-// unix:PATH, has stopped. dlv must have been started with --accept-multiclient:
-// otherwise this connection is its last, which is one of the image's Problems.
-// If the process is let go while the image is open, reading its memory fails
-// from then on. Closing the image leaves dlv and the process as they are.
+// Open makes an image of the process that the dlv at an address, HOST:PORT or
+// unix:PATH, has stopped. Start dlv with --accept-multiclient: otherwise this
+// connection is its last, which is one of the image's Problems. If the process
+// continues while the image is open, reading its memory fails from then on. Closing
+// the image leaves dlv and the process unchanged.
 func Open(ctx context.Context, addr string) (*core.Image, error) {
 	c, err := dial(ctx, addr)
 	if err != nil {
@@ -147,8 +148,8 @@ func (c *client) image(ctx context.Context) (*core.Image, error) {
 	return img, nil
 }
 
-// fill gets everything but what was asked for first: threads, then memory,
-// which says whether the process stood still meanwhile.
+// fill gets everything else: threads, and then memory, which shows whether the
+// process stood still in between.
 func (c *client) fill(ctx context.Context, s *state, img *core.Image) error {
 	var all, own breakpointsOut
 	var libraries librariesOut
@@ -200,8 +201,8 @@ func (c *client) all(ctx context.Context, calls ...*call) error {
 	return nil
 }
 
-// executable returns the path of a program, if the command line or, on dlv's own
-// machine, /proc tells. It is a claim, like the paths in a core file.
+// executable returns the path of a program from the command line or, on dlv's own
+// machine, from /proc. It is a claim, like the paths in a core file.
 func executable(pid int, command string) string {
 	name, _, _ := strings.Cut(command, " ")
 	if path.IsAbs(name) {

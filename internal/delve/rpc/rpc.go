@@ -26,12 +26,12 @@ const (
 	// the buffers of a socket: dlv answers a call before it reads the next.
 	maxBatch = 64
 
-	// maxSaid bounds what is repeated of an error, in bytes.
+	// maxSaid bounds how much of an error is repeated, in bytes.
 	maxSaid = 512
 )
 
-// client speaks JSON-RPC 1.0, of which dlv has a dialect: requests and answers
-// follow one another without a separator. It is safe for concurrent use.
+// client speaks dlv's dialect of JSON-RPC 1.0: requests and answers follow one
+// another without a separator. It is safe for concurrent use.
 type client struct {
 	mu   sync.Mutex
 	conn net.Conn
@@ -39,11 +39,11 @@ type client struct {
 	dec  *json.Decoder
 	room int64  // for an answer, in bytes
 	last uint64 // request id
-	err  error  // the connection is of no use any more
+	err  error  // the connection is no longer usable
 }
 
-// call is a method of dlv's RPCServer with its arguments; reply points to what
-// the answer is decoded to.
+// call is a method of dlv's RPCServer with its arguments. The answer is decoded into
+// reply.
 type call struct {
 	method      string
 	args, reply any
@@ -88,8 +88,8 @@ type response struct {
 
 var errNoAnswer = fmt.Errorf("dlv did not answer within %v; the process may have continued", callTime)
 
-// do makes calls and waits for the answers. The error is of the connection:
-// whether calls succeeded stands in them.
+// do makes calls and waits for the answers. The error is the connection's; each call
+// holds its own error.
 func (c *client) do(ctx context.Context, calls ...*call) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
