@@ -192,9 +192,16 @@ func typeLines(obj *types.TypeName, text func(types.Type) string) (lines []strin
 	return lines
 }
 
-// nameless returns a function's type without the names of its parameters and
-// results; other types as they are.
+// nameless returns the type of a function, or of an interface, without the names
+// of parameters and results; other types as they are.
 func nameless(t types.Type) types.Type {
+	if i, ok := t.(*types.Interface); ok {
+		var methods []*types.Func
+		for m := range i.ExplicitMethods() {
+			methods = append(methods, types.NewFunc(m.Pos(), m.Pkg(), m.Name(), nameless(m.Type()).(*types.Signature)))
+		}
+		return types.NewInterfaceType(methods, slices.Collect(i.EmbeddedTypes())).Complete()
+	}
 	f, ok := t.(*types.Signature)
 	if !ok || f.TypeParams().Len() > 0 {
 		return t
@@ -230,6 +237,7 @@ func TestChanges(t *testing.T) {
 		{"constant changed", "C = 1", "C = 2", "-const C untyped int = 1 +const C untyped int = 2"},
 		{"variable changed", "V []T", "V []*T", "-var V []T +var V []*T"},
 		{"interface grown", "N()", "N(); O()", "-type I interface{N()} +type I interface{N(); O()}"},
+		{"parameter of an interface renamed", "N()", "N(n int); O(int)", "-type I interface{N()} +type I interface{N(int); O(int)}"},
 		{"alias changed", "A = int", "A = uint", "-type A = int +type A = uint"},
 		{"alias no more", "A = int", "A int", "-type A = int +type A int +type A, comparable"},
 	}
