@@ -82,6 +82,7 @@ var imports = map[string]string{
 
 	"bench":        "",
 	"test/torture": "report memreader internal/elfx internal/module unwind core process",
+	"test/mutants": "",
 
 	"internal/testkit": "arch memreader internal/elfx",
 }
