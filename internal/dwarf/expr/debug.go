@@ -202,7 +202,7 @@ func (r *run) typ() Type {
 		return Type{}
 	}
 	t, ok := r.c.Debug.Type(off)
-	if !ok || !t.supported() || t.Size == 0 {
+	if !ok || !t.supported() {
 		r.fail("a type that is not supported")
 		return Type{}
 	}
@@ -214,7 +214,7 @@ func (r *run) typedRegister(n uint64, t Type) (uint64, error) {
 	v, err := r.register(n)
 	if err == nil && t.isFloat() && r.c.Arch.BigEndian {
 		// Of s390x, whose floating-point registers have a float at the left.
-		return v >> (64 - 8*min(t.Size, 8)), nil
+		return v >> (64 - 8*t.Size), nil
 	}
 	if err == nil || r.c.Debug.Wide == nil {
 		return t.fit(v), err

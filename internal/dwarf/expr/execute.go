@@ -145,8 +145,6 @@ func (r *run) binary(op uint8) {
 			if u, ok := computeUnsigned(op, a.bits, b.bits); ok {
 				v = u
 			}
-		case op == OpMod && b.bits == ^uint64(0):
-			v = 0
 		case op == OpMod:
 			v = uint64(int64(a.bits) % int64(b.bits))
 		case op == OpShr: // without its sign

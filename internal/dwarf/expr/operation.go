@@ -73,7 +73,6 @@ const (
 	OpDerefType         = 0xa6
 	OpConvert           = 0xa8
 	OpReinterpret       = 0xa9
-	OpGNUPushTLSAddress = 0xe0
 	OpGNUUninit         = 0xf0
 	OpGNUImplicitPtr    = 0xf2
 	OpGNUEntryValue     = 0xf3

@@ -22,11 +22,9 @@ type Type struct {
 func (t Type) isFloat() bool  { return t.Encoding == Float }
 func (t Type) isSigned() bool { return t.Encoding == Signed || t.Encoding == SignedChar }
 
-// supported reports whether the stack has room for values of a type.
+// supported reports whether the stack has room for values of a base type.
 func (t Type) supported() bool {
 	switch t.Size {
-	case 0:
-		return t.Encoding == 0
 	case 1, 2:
 		return !t.isFloat()
 	case 4, 8:
