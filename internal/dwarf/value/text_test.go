@@ -27,6 +27,27 @@ func TestReal(t *testing.T) {
 		{arch.AMD64, "long double", make([]byte, 16), "0"},
 		{arch.AMD64, "_Float128", []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0xff, 0x3f}, "1.5"},
 		{arch.S390X, "long double", []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0xff, 0xbf}, "-1.5"},
+		{arch.AArch64, "long double", make([]byte, 16), "0"},
+		{arch.S390X, "long double", []byte{15: 0x80}, "-0"},
+		{arch.AArch64, "long double", []byte{0: 1, 15: 0}, "6.47517511943802511092443895822764655e-4966"},
+		{arch.AArch64, "long double", []byte{14: 1, 15: 0}, "3.3621031431120935062626778173217526e-4932"},
+		{arch.AArch64, "long double", []byte{14: 0xff, 15: 0x7f}, "+Inf"},
+		{arch.AArch64, "long double", []byte{14: 0xff, 15: 0xff}, "-Inf"},
+		{arch.AArch64, "long double", []byte{14: 0xff, 15: 0x3f}, "1"},
+		{arch.AArch64, "long double", []byte{14: 0x05, 15: 0x40}, "64"},
+		{arch.AMD64, "long double", []byte{7: 0x80, 8: 0xff, 9: 0xff, 15: 0}, "-Inf"},
+		{arch.AMD64, "long double", []byte{7: 0xc0, 8: 0xff, 9: 0x7f, 15: 0}, "NaN"},
+		{arch.AMD64, "long double", []byte{0: 1, 15: 0}, "3.64519953188247460253e-4951"},
+		{arch.AMD64, "long double", []byte{7: 0x80, 8: 0x05, 9: 0x40, 15: 0}, "64"},
+		{arch.AMD64, "bf", []byte{0, 0, 0, 0, 0, 0, 0xf4, 0x3f}, "1.25"},
+		{arch.AMD64, "long double", []byte{0: 1, 7: 0x80, 8: 0xff, 9: 0x3f, 15: 0}, "1.00000000000000000011"},
+		{arch.AArch64, "long double", []byte{0: 1, 14: 0xff, 15: 0x3f}, "1.00000000000000000000000000000000019"},
+		{arch.AMD64, "_Float16", []byte{0x00, 0x7c}, "+Inf"},
+		{arch.AMD64, "_Float16", []byte{0x01, 0x7c}, "NaN"},
+		{arch.AMD64, "_Float16", []byte{0x00, 0x80}, "-0"},
+		{arch.AMD64, "_Float16", []byte{0x00, 0x04}, "6.104e-05"},
+		{arch.AMD64, "_Float16", []byte{0xff, 0x7b}, "6.55e+04"},
+		{arch.AMD64, "_Float16", []byte{0xff, 0x03}, "6.098e-05"},
 		{arch.AArch64, "long double", []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0x7f}, "NaN"},
 	}
 	for _, tt := range tests {
@@ -61,7 +82,7 @@ func TestExtend(t *testing.T) {
 	for _, tt := range []struct {
 		v, bits uint64
 		want    int64
-	}{{7, 3, -1}, {3, 3, 3}, {1 << 63, 64, math.MinInt64}, {0xff, 8, -1}} {
+	}{{7, 3, -1}, {3, 3, 3}, {1 << 63, 64, math.MinInt64}, {1 << 62, 63, -1 << 62}, {1, 1, -1}, {5, 0, 5}, {0xff, 8, -1}} {
 		if got := extend(tt.v, tt.bits); got != tt.want {
 			t.Errorf("%#x, %d bits: got %d, want %d", tt.v, tt.bits, got, tt.want)
 		}
