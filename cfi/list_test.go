@@ -1,6 +1,10 @@
 package cfi
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sfcore/sfcore/arch"
+)
 
 // Lookup gives the FDE that FDEs gives, with all that its CIE says.
 func TestLookup(t *testing.T) {
@@ -18,5 +22,22 @@ func TestLookup(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A loop over FDEs may end early.
+func TestFDEsBreak(t *testing.T) {
+	b := newBuilder(arch.AMD64)
+	b.cie("cie", cieText{})
+	for range 2 {
+		b.entry("fde", "cie", func() { b.D64(testText, testSize) })
+	}
+	n := 0
+	for range b.section(t, arch.AMD64).FDEs() {
+		n++
+		break
+	}
+	if n != 1 {
+		t.Errorf("got %d FDEs, want 1", n)
 	}
 }
