@@ -22,6 +22,8 @@ func TestDemangle(t *testing.T) {
 		{"_ZN1a2_b17h0123456789abcdefE.llvm.123", "a::_b"},
 		{"_ZN41_$LT$T$u20$as$u20$core..convert..From$GT$4from17h0123456789abcdefE", "<T as core::convert::From>::from"},
 		{"_ZN1a2_b3fooEv", "a::_b::foo()"},
+		{"_ZNE17h", "_ZNE17h"},
+		{"_ZN0E17h", "_ZN0E17h"},
 		{"_ZN1a99_b17h0123456789abcdefE", "_ZN1a99_b17h0123456789abcdefE"},
 		{"_RNvCs15kBYyAo9fc_7mycrate7example", "mycrate::example"},
 		{"_RNvNtCs1234_7mycrate3foo3bar@plt", "mycrate::foo::bar@plt"},

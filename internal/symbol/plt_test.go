@@ -49,7 +49,7 @@ func TestPLTOfCores(t *testing.T) {
 
 // linked describes an image with a linkage table at 0x1000 whose slots, from
 // 0x3000 on, have relocations: JUMP_SLOT of f, g+8, of a symbol out of range,
-// IRELATIVE, RELATIVE.
+// IRELATIVE, RELATIVE, JUMP_SLOT of the symbol one past the table.
 func linked(machine uint16, order binary.ByteOrder, section string, entry uint64, code []byte) *testkit.ELF {
 	irelative := map[uint16]uint64{arch.EMX86_64: 37, arch.EMAArch64: 1032, arch.EMS390: 61}[machine]
 	syms, strs := testkit.ELFSymbols(order, []testkit.ELFSymbol{{Name: "f@@V1", Info: global | function}, {Name: "g", Info: global | function}}, nil)
@@ -59,6 +59,7 @@ func linked(machine uint16, order binary.ByteOrder, section string, entry uint64
 		D64(0x3010, 77<<32|7, 0).
 		D64(0x3018, irelative, 0x1234).
 		D64(0x3020, 8, 0x1234).
+		D64(0x3030, 3<<32|7, 0).
 		D8(1, 2, 3)
 	return &testkit.ELF{Order: order, Type: elfx.TypeDyn, Machine: machine, Sections: []testkit.ELFSection{
 		{Name: section, Type: elfx.SectProgbits, Flags: alloc | exec, Addr: 0x1000, Data: code, Entry: entry},
@@ -74,7 +75,7 @@ var slots = []struct {
 	slot uint64
 	name string
 }{
-	{0x3000, "f@plt"}, {0x3008, "g+0x8@plt"}, {0x3010, ""}, {0x3018, "*ABS*+0x1234@plt"}, {0x3020, ""}, {0x3028, ""},
+	{0x3000, "f@plt"}, {0x3008, "g+0x8@plt"}, {0x3010, ""}, {0x3018, "*ABS*+0x1234@plt"}, {0x3020, ""}, {0x3028, ""}, {0x3030, ""},
 }
 
 func TestPLTEntries(t *testing.T) {
@@ -163,5 +164,25 @@ func TestPLTDamage(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Behind the last symbol are the names of the table here: as a symbol, these
+// would have a name.
+func TestSlotPastTable(t *testing.T) {
+	order := binary.BigEndian
+	syms, strs := testkit.ELFSymbols(order, []testkit.ELFSymbol{{}, {}, {Name: "\x03name"}}, nil)
+	relas := testkit.New(order).D64(0x3000, 4<<32|11, 0).D64(0x3008, 3<<32|11, 0)
+	image := testkit.ELF{Order: order, Type: elfx.TypeDyn, Machine: arch.EMS390, Sections: []testkit.ELFSection{
+		{Name: ".dynsym", Type: elfx.SectDynsym, Flags: alloc, Addr: 0x4000, Data: syms, Link: ".dynstr", Entry: 24},
+		{Name: ".dynstr", Type: 3, Flags: alloc, Addr: 0x5000, Data: strs},
+		{Name: ".rela.plt", Type: elfx.SectRela, Flags: alloc, Addr: 0x6000, Data: relas.Done(), Link: ".dynsym", Entry: 24},
+	}}
+	o := New(parse(t, image.File()))
+	if got := o.slotName(0x3000); got != "" {
+		t.Errorf("past the table: got %q", got)
+	}
+	if got := o.slotName(0x3008); got != "\x03name" {
+		t.Errorf("the last symbol: got %q", got)
 	}
 }
