@@ -137,6 +137,22 @@ func TestKept(t *testing.T) {
 
 // Files that did not change are not opened again: here they hold something else
 // in the same place, with the same size and time.
+// A cache in which no file can be made is done without. Here the names of its
+// files would be longer than systems allow; users may have it read-only.
+func TestKeptInNoFile(t *testing.T) {
+	const maxPath = 4096 // of Linux, with a NUL; others allow less
+	dir := t.TempDir()
+	for len(dir) < maxPath-210 {
+		dir = filepath.Join(dir, strings.Repeat("x", 199))
+	}
+	dir = filepath.Join(dir, strings.Repeat("x", maxPath-10-len(dir)))
+	k := openKept(Options{CacheDir: dir})
+	k.save(make([]entry, minKept), make([]string, minKept))
+	if again := openKept(Options{CacheDir: dir}); len(again.ids) > 0 {
+		t.Errorf("got %d build-ids", len(again.ids))
+	}
+}
+
 func TestKeptOpensNothing(t *testing.T) {
 	tree := t.TempDir()
 	opts := Options{Paths: []string{tree}, CacheDir: t.TempDir(), DebugDirs: []string{}}
