@@ -132,16 +132,5 @@ func scaled(mantissa *big.Int, exp int, negative bool, prec uint, digits int) st
 	if negative {
 		f.Neg(f)
 	}
-	text := f.Text('g', digits)
-	if m, e, found := strings.Cut(text, "e"); found {
-		return trimZeros(m) + "e" + e
-	}
-	return trimZeros(text)
-}
-
-func trimZeros(s string) string {
-	if !strings.Contains(s, ".") {
-		return s
-	}
-	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	return f.Text('g', digits)
 }

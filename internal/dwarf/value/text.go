@@ -294,21 +294,14 @@ func readString(mem memreader.Reader, addr uint64) (string, bool) {
 func quote(b []byte, more bool) string {
 	for i, c := range b {
 		if c == 0 {
-			return quoted(b[:i])
+			return strconv.Quote(string(b[:i]))
 		}
 	}
 	if len(b) > maxText {
 		b, more = b[:maxText], true
 	}
 	if more {
-		return quoted(b) + "..."
-	}
-	return quoted(b)
-}
-
-func quoted(b []byte) string {
-	if len(b) > maxText {
-		return strconv.Quote(string(b[:maxText])) + "..."
+		return strconv.Quote(string(b)) + "..."
 	}
 	return strconv.Quote(string(b))
 }
