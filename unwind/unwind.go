@@ -116,6 +116,7 @@ func (u *Unwinder) walk(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 	dst = append(dst, Frame{PC: pc, Regs: *regs, Exact: !u.Trapped, Trust: Full})
 	u.frames, u.found = dst[:cap(dst)], first+1
 	u.locate(&dst[first])
+	s := step{Unwinder: u, below: Full}
 	for descents := 0; ; {
 		n := len(dst)
 		if n-first >= most {
@@ -131,10 +132,7 @@ func (u *Unwinder) walk(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 		u.found = n
 		dst = dst[:n+1] // a step overwrites what was there
 		f, caller := &dst[n-1], &dst[n]
-		s := step{Unwinder: u, frame: f, caller: caller, below: Full}
-		if n-1 > first {
-			s.below = dst[n-2].Trust
-		}
+		s.frame, s.caller = f, caller
 		switch next, stop := s.take(); next {
 		case refused:
 			f.Row = arch.Row{}
@@ -142,6 +140,7 @@ func (u *Unwinder) walk(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 		case ended:
 			return dst[:n], stop
 		case led:
+			s.below = f.Trust
 		}
 		if f.Signal && u.descends(f, caller) {
 			if descents++; descents > maxDescents || revisited(dst[first:n], f) {
