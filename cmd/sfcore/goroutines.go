@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sfcore/sfcore/internal/delve/goroutines"
 	"github.com/sfcore/sfcore/report"
 
 	"github.com/spf13/cobra"
@@ -133,8 +134,8 @@ type goroutineLister struct {
 func (l *goroutineLister) print(cmd *cobra.Command) error {
 	l.byStack = make(map[string]*report.Goroutine)
 	left := slices.Clone(l.command.ids)
-	opts := process.GoroutineOptions{
-		Program: func() (string, error) { return findProgram(delveProgram) }, Locals: l.command.locals, RuntimeLocals: l.command.all,
+	opts := goroutines.Options{
+		Program: func() (string, error) { return findProgram(delveProgram) }, Locals: l.command.locals, RuntimeLocals: l.command.all, MaxFrames: l.command.frames,
 		Select: func(id int64, runtime bool) bool {
 			if i := slices.Index(left, id); i >= 0 && id != 0 {
 				left = slices.Delete(left, i, i+1)
@@ -150,7 +151,7 @@ func (l *goroutineLister) print(cmd *cobra.Command) error {
 			return true
 		},
 	}
-	err := l.process.Goroutines(cmd.Context(), opts, func(r *report.Goroutine, complete bool) bool {
+	err := goroutines.List(cmd.Context(), l.process, opts, func(r *report.Goroutine, complete bool) bool {
 		l.add(r, complete)
 		return len(l.command.ids) == 0 || len(left) > 0
 	})

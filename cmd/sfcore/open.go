@@ -41,7 +41,7 @@ func (o *openFlags) register(cmd *cobra.Command) {
 	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "for modules without .sframe, use what sframe synth wrote to `DIR` (repeatable)")
 	f.Var(&o.sources, "map", "look in TO for source files that are recorded below FROM (repeatable)")
 	f.BoolVar(&o.fetch, "debuginfod", false, "fetch missing files from the servers in DEBUGINFOD_URLS, which learn the build-ids")
-	f.StringVar(&o.methods, "unwind", "go,sframe,cfi,code,fp", "try the methods in `LIST`, in this order")
+	f.StringVar(&o.methods, "unwind", strings.Join(process.Methods(), ","), "try the methods in `LIST`, in this order")
 	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "end a stack after `N` frames")
 	f.DurationVar(&o.time, "max-time", 0, "end a stack after `DURATION`, for example 500ms (default no limit)")
 	o.size = core.DefaultMaxDecompressed

@@ -39,6 +39,7 @@ var imports = map[string]string{
 	"internal/linkmap": "memreader internal/elfx",
 	"internal/gdbjit":  "memreader",
 
+	"core":           "arch memreader internal/elfx internal/linkmap",
 	"unwind/pclntab": "internal/elfx",
 
 	"sframe":              "arch",
@@ -49,7 +50,6 @@ var imports = map[string]string{
 	"report":              "unwind",
 	"unwind/codewalk":     "arch internal/disasm unwind",
 	"unwind/gostack":      "arch memreader unwind/pclntab unwind",
-	"core":                "arch memreader internal/elfx internal/linkmap",
 	"internal/symbol":     "arch internal/elfx unwind/pclntab",
 	"internal/delve/rpc":  "arch memreader core",
 	"internal/delve/wire": "arch memreader",
@@ -64,7 +64,9 @@ var imports = map[string]string{
 	"sframe/synth":   "arch sframe cfi internal/elfx",
 
 	"internal/module": "report arch memreader internal/elfx internal/linkmap internal/gdbjit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod",
-	"process":         "report arch memreader internal/elfx core unwind unwind/codewalk unwind/gostack internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod internal/delve/wire",
+	"process":         "report arch memreader internal/elfx core unwind unwind/codewalk unwind/gostack internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
+
+	"internal/delve/goroutines": "report arch core unwind process internal/delve/wire",
 
 	"dap":          "report process arch memreader internal/disasm core unwind",
 	"dap/daptest":  "",
@@ -75,7 +77,7 @@ var imports = map[string]string{
 
 	"internal/delve/backend": "internal/delve/wire",
 
-	"cmd/sfcore": "report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
+	"cmd/sfcore": "internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 
 	"cmd/sfcore-plugin": "unwind/gostack core process plugin",
 	"cmd/sfcore-delve":  "internal/delve/backend",

@@ -1,4 +1,7 @@
-package process
+// Package goroutines lists the goroutines of a Go program in a process: delve, in
+// a program of its own, finds them, and sfcore walks their stacks. Every front end
+// that shows goroutines takes them from here, with their trust.
+package goroutines
 
 import (
 	"context"
@@ -11,12 +14,13 @@ import (
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/delve/wire"
+	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
 )
 
-// GoroutineOptions say how the goroutines of a process are listed.
-type GoroutineOptions struct {
+// Options say how the goroutines of a process are listed.
+type Options struct {
 	// Program finds the program sfcore-delve, in which delve runs.
 	Program func() (string, error)
 	// Select is asked for each goroutine before its stack is walked; nil selects
@@ -26,12 +30,14 @@ type GoroutineOptions struct {
 	// Locals asks for variables, RuntimeLocals for those of the runtime's functions
 	// too.
 	Locals, RuntimeLocals bool
+	// MaxFrames bounds the stacks that delve walks.
+	MaxFrames int
 }
 
-// ErrNoGo is returned by Goroutines for a process without a Go program.
+// ErrNoGo is returned by List for a process without a Go program.
 var ErrNoGo = errors.New("no Go program was found in this process")
 
-// Goroutines calls found for the goroutines of a Go program, in the order in which
+// List calls found for the goroutines of a Go program, in the order in which
 // the process has them, until it returns false. complete tells whether the stack
 // was followed to its end and delve sees no more of it.
 //
@@ -39,16 +45,13 @@ var ErrNoGo = errors.New("no Go program was found in this process")
 // those of threads, from the registers that Go's scheduler saved or those of the
 // thread, and compared with delve's. The error says why the list ends early;
 // goroutines that were found before are good.
-func (p *Process) Goroutines(ctx context.Context, opts GoroutineOptions, found func(g *report.Goroutine, complete bool) bool) error {
-	setup, err := p.delveSetup()
+func List(ctx context.Context, p *process.Process, opts Options, found func(g *report.Goroutine, complete bool) bool) error {
+	setup, err := delveSetup(p)
 	if err != nil {
 		return err
 	}
-	setup.MaxFrames, setup.Locals, setup.Runtime = p.opts.MaxFrames, opts.Locals, opts.RuntimeLocals
-	if setup.MaxFrames == 0 {
-		setup.MaxFrames = unwind.DefaultMaxFrames
-	}
-	w := goroutineWalker{process: p, walker: p.NewWalker()}
+	setup.MaxFrames, setup.Locals, setup.Runtime = opts.MaxFrames, opts.Locals, opts.RuntimeLocals
+	w := walker{process: p, walker: p.NewWalker()}
 	return wire.Lister(ctx, opts.Program, setup, p.Memory(), wire.Sink{
 		Begin: func(text wire.Text) { w.text = text },
 		Goroutine: func(g *wire.Goroutine) bool {
@@ -61,8 +64,9 @@ func (p *Process) Goroutines(ctx context.Context, opts GoroutineOptions, found f
 }
 
 // delveSetup says what delve is to look at, or why it cannot.
-func (p *Process) delveSetup() (*wire.Setup, error) {
-	a := p.img.Arch
+func delveSetup(p *process.Process) (*wire.Setup, error) {
+	img := p.Image()
+	a := img.Arch
 	if a.Delve == "" {
 		name := a.Name
 		if _, little := arch.Named(a.Name, false); little && a.BigEndian {
@@ -70,34 +74,34 @@ func (p *Process) delveSetup() (*wire.Setup, error) {
 		}
 		return nil, fmt.Errorf("delve does not support %s; use bt to print the stacks of threads", name)
 	}
-	m := p.modules.WithGo()
-	if m == nil {
+	program, ok := p.GoProgram()
+	if !ok {
 		if problems := p.Problems(); len(problems) > 0 {
 			return nil, fmt.Errorf("%w; %s", ErrNoGo, strings.Join(problems, "; "))
 		}
 		return nil, ErrNoGo
 	}
-	s := &wire.Setup{Arch: a.Delve, File: m.Files.Open, Debug: m.DebugFile(), Entry: m.Image().Entry + m.Bias}
+	s := &wire.Setup{Arch: a.Delve, File: program.File, Debug: program.DebugFile, Entry: program.Entry}
 	if self := "/proc/self/"; strings.HasPrefix(s.File, self) {
 		s.File = fmt.Sprintf("/proc/%d/%s", os.Getpid(), s.File[len(self):])
 	}
-	for i := range p.img.Threads {
-		if th := &p.img.Threads[i]; len(th.PrStatus) >= arch.PrStatusRegs {
+	for i := range img.Threads {
+		if th := &img.Threads[i]; len(th.PrStatus) >= arch.PrStatusRegs {
 			s.Threads = append(s.Threads, wire.Thread{ID: th.ID, Regs: th.PrStatus[arch.PrStatusRegs:]})
 		}
 	}
 	return s, nil
 }
 
-// goroutineWalker walks the stacks of goroutines.
-type goroutineWalker struct {
-	process *Process
-	walker  *Walker
+// walker walks the stacks of goroutines.
+type walker struct {
+	process *process.Process
+	walker  *process.Walker
 	text    wire.Text // where Go code is
 }
 
 // describe walks the stack of a goroutine and compares it with delve's.
-func (w *goroutineWalker) describe(g *wire.Goroutine) (r *report.Goroutine, complete bool) {
+func (w *walker) describe(g *wire.Goroutine) (r *report.Goroutine, complete bool) {
 	r = &report.Goroutine{
 		ID: g.ID, Status: g.Status, WaitReason: g.WaitReason, TID: g.TID, Runtime: g.Runtime,
 		Start: place(&g.Start), Created: place(&g.Created), Frames: []report.GoroutineFrame{},
@@ -123,8 +127,8 @@ func (w *goroutineWalker) describe(g *wire.Goroutine) (r *report.Goroutine, comp
 
 // thread returns what runs a goroutine, or would with the registers that were
 // saved of it.
-func (w *goroutineWalker) thread(g *wire.Goroutine) (*core.Thread, error) {
-	img := w.process.img
+func (w *walker) thread(g *wire.Goroutine) (*core.Thread, error) {
+	img := w.process.Image()
 	for i := range img.Threads {
 		if th := &img.Threads[i]; g.TID != 0 && th.ID == g.TID {
 			return th, nil
@@ -149,13 +153,13 @@ func (w *goroutineWalker) thread(g *wire.Goroutine) (*core.Thread, error) {
 // saved: its registers are not a thread's. Unless a call that saves registers
 // precedes its pc, and the stack ends where the goroutine's does, it is at most
 // checked, and so are the frames above it.
-func (w *goroutineWalker) savedByScheduler(s *Stack, g *wire.Goroutine) {
+func (w *walker) savedByScheduler(s *process.Stack, g *wire.Goroutine) {
 	if len(s.Frames) == 0 {
 		return
 	}
 	s.Frames[0].Method = unwind.Goroutine
 	last := &s.Frames[len(s.Frames)-1]
-	if sp, ok := last.Regs.Get(w.process.img.Arch.SP); ok && g.Ends(sp) && w.process.savesRegisters(s.Frames[0].PC) {
+	if sp, ok := last.Regs.Get(w.process.Image().Arch.SP); ok && g.Ends(sp) && savesRegisters(w.process, s.Frames[0].PC) {
 		return
 	}
 	for i := range s.Frames {
@@ -168,12 +172,12 @@ func (w *goroutineWalker) savedByScheduler(s *Stack, g *wire.Goroutine) {
 var savers = []string{"runtime.mcall", "runtime.morestack", "runtime.entersyscall"}
 
 // savesRegisters reports whether the call before pc is to one of savers.
-func (p *Process) savesRegisters(pc uint64) bool {
+func savesRegisters(p *process.Process, pc uint64) bool {
 	var code [8]byte
 	if n, _ := p.Memory().ReadMem(code[:], pc-uint64(len(code))); n != len(code) {
 		return false
 	}
-	callee, ok := p.img.Arch.CallTarget(code[:], pc)
+	callee, ok := p.Image().Arch.CallTarget(code[:], pc)
 	if !ok {
 		return false
 	}
