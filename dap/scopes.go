@@ -6,6 +6,7 @@ import (
 
 	godap "github.com/google/go-dap"
 
+	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -75,12 +76,12 @@ func (s *snapshot) unwindVariables(st *stack, i int, format *godap.ValueFormat) 
 	vars := []godap.Variable{
 		text("method", r.Method.String()),
 		text("trust", r.Trust.String()),
-		text("evidence", evidence(f)),
+		text("evidence", evidence(r)),
 		s.word("pc", f.PC, format),
 		s.word("lookup pc", f.LookupPC(), format),
 	}
-	if f.CFA != 0 {
-		vars = append(vars, s.word("CFA", f.CFA, format))
+	if r.CFA.Known {
+		vars = append(vars, s.word("CFA", uint64(r.CFA.Addr), format))
 	}
 	if r.Rule != "" {
 		vars = append(vars, text("row", r.Rule))
@@ -110,9 +111,9 @@ func caller(st *stack, i int) string {
 }
 
 // evidence lists what speaks for and against a frame.
-func evidence(f *unwind.Frame) string {
-	if f.Method == unwind.Registers {
+func evidence(r *report.Frame) string {
+	if r.Method == unwind.Registers {
 		return "the thread's own registers"
 	}
-	return f.Evidence.String()
+	return r.Evidence.String()
 }

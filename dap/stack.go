@@ -46,8 +46,8 @@ func (s *session) stack(ctx context.Context, id int) (*stack, error) {
 	}
 	walker := snap.process.NewWalker()
 	st := &stack{walked: walker.Walk(th)}
-	walker.RecoverRegisters(st.walked)
 	st.Thread = *walker.Describe(st.walked, true)
+	walker.RecoverRegisters(st.walked)
 	physical := int32(0)
 	for i := range st.Frames {
 		st.physical = append(st.physical, physical)

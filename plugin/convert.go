@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/plugin/proto"
@@ -89,7 +90,7 @@ func threadMessage(r *report.Thread) *proto.Thread {
 
 func frameMessage(f *report.Frame) *proto.Frame {
 	return &proto.Frame{
-		Index: uint32(f.Index), Pc: uint64(f.PC), Sp: optional(f.SP), Cfa: optional(f.CFA), Method: f.Method.String(), Trust: f.Trust.String(),
+		Index: uint32(f.Index), Pc: uint64(f.PC), Sp: optional(f.SP), Cfa: optional(f.CFA), Method: f.Method.String(), Trust: f.Trust.String(), Evidence: evidenceName(f.Evidence),
 		Exact: f.Exact, Module: text(f.Module), ModuleOffset: optional(f.ModuleOffset), Function: text(f.Function),
 		LinkageName: text(f.LinkageName), FunctionOffset: optional(f.FunctionOffset), File: text(f.File),
 		Line: int64(f.Line), Column: int64(f.Column), Inlined: f.Inlined, SignalFrame: f.SignalFrame,
@@ -131,4 +132,12 @@ func registerMessages(a *arch.Arch, regs *arch.Regs) []*proto.Register {
 		list = append(list, &proto.Register{Name: a.RegName(reg), Value: value})
 	}
 	return list
+}
+
+// evidenceName returns the words for evidence, "" if there is none.
+func evidenceName(e unwind.Evidence) string {
+	if e == 0 {
+		return ""
+	}
+	return e.String()
 }

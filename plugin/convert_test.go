@@ -116,7 +116,7 @@ func fill(v reflect.Value, n int, within ...reflect.Type) int {
 		v.SetInt(int64(n))
 	case reflect.Uint64:
 		v.SetUint(uint64(n))
-	case reflect.Uint8: // one of few names, the first of which is the zero value
+	case reflect.Uint8, reflect.Uint16: // one of few names, the first of which is the zero value
 		v.SetUint(1)
 	default:
 		panic(v.Type().String())

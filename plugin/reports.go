@@ -112,6 +112,7 @@ func (n *names) frame(m *proto.Frame) report.Frame {
 	}
 	n.read(m.GetMethod(), &r.Method)
 	n.read(m.GetTrust(), &r.Trust)
+	n.read(m.GetEvidence(), &r.Evidence)
 	return r
 }
 

@@ -69,6 +69,10 @@ func (s *Server) Serve(ctx context.Context) {
 // stopTime is how long a server that was told to stop waits for calls to end.
 const stopTime = 2 * time.Second
 
+// ServeTest is Serve within a test, which finds the plugin by what it sends to the
+// channel of test: see [Reattach].
+func (s *Server) ServeTest(ctx context.Context, test *goplugin.ServeTestConfig) { s.serve(ctx, test) }
+
 func (s *Server) serve(ctx context.Context, test *goplugin.ServeTestConfig) {
 	linger := s.Linger
 	if linger == 0 {

@@ -135,6 +135,7 @@ func explainFrame(r *report.Frame, f *unwind.Frame, a *arch.Arch) {
 	if f.CFA != 0 {
 		r.Rule = f.Row.Format(a)
 	}
+	r.Evidence = f.Evidence
 	if f.Skipped != nil {
 		r.Skipped = f.Skipped.Error()
 	}

@@ -22,6 +22,8 @@ type Frame struct {
 	CFA    OptAddr       `json:"cfa,omitzero"`
 	Method unwind.Method `json:"method"`
 	Trust  unwind.Trust  `json:"trust"`
+	// Evidence is what speaks for and against the frame.
+	Evidence unwind.Evidence `json:"evidence,omitempty"`
 	// Exact is set where PC is the instruction being executed, unset where it
 	// is a return address or behind an instruction that trapped.
 	Exact          bool    `json:"exact,omitempty"`

@@ -71,7 +71,7 @@ var imports = map[string]string{
 	"dap":          "report process arch memreader internal/disasm core unwind",
 	"dap/daptest":  "",
 	"plugin/proto": "",
-	"plugin":       "report process arch memreader sframe core plugin/proto",
+	"plugin":       "unwind report process arch memreader sframe core plugin/proto",
 
 	"plugin/delvehost": "arch memreader core plugin",
 

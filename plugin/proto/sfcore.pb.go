@@ -1260,7 +1260,9 @@ type Frame struct {
 	// With workings: why better methods did not find the caller.
 	Skipped string `protobuf:"bytes,19,opt,name=skipped,proto3" json:"skipped,omitempty"`
 	// With variables: the arguments, and then the local variables.
-	Variables     []*Variable `protobuf:"bytes,20,rep,name=variables,proto3" json:"variables,omitempty"`
+	Variables []*Variable `protobuf:"bytes,20,rep,name=variables,proto3" json:"variables,omitempty"`
+	// What speaks for and against the frame, as in docs/report.md.
+	Evidence      string `protobuf:"bytes,21,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1433,6 +1435,13 @@ func (x *Frame) GetVariables() []*Variable {
 		return x.Variables
 	}
 	return nil
+}
+
+func (x *Frame) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
 }
 
 // Variable is an argument or a local variable, or a part of one.
@@ -3629,7 +3638,7 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x05state\x18\x04 \x01(\tR\x05state\x12\x18\n" +
 	"\acrashed\x18\x05 \x01(\bR\acrashed\x12/\n" +
 	"\x06frames\x18\x06 \x03(\v2\x17.sfcore.plugin.v1.FrameR\x06frames\x12*\n" +
-	"\x04stop\x18\a \x01(\v2\x16.sfcore.plugin.v1.StopR\x04stop\"\xe6\x04\n" +
+	"\x04stop\x18\a \x01(\v2\x16.sfcore.plugin.v1.StopR\x04stop\"\x82\x05\n" +
 	"\x05Frame\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x0e\n" +
 	"\x02pc\x18\x02 \x01(\x06R\x02pc\x12\x13\n" +
@@ -3651,7 +3660,8 @@ const file_sfcore_proto_rawDesc = "" +
 	"\fsignal_frame\x18\x11 \x01(\bR\vsignalFrame\x12\x12\n" +
 	"\x04rule\x18\x12 \x01(\tR\x04rule\x12\x18\n" +
 	"\askipped\x18\x13 \x01(\tR\askipped\x128\n" +
-	"\tvariables\x18\x14 \x03(\v2\x1a.sfcore.plugin.v1.VariableR\tvariablesB\x05\n" +
+	"\tvariables\x18\x14 \x03(\v2\x1a.sfcore.plugin.v1.VariableR\tvariables\x12\x1a\n" +
+	"\bevidence\x18\x15 \x01(\tR\bevidenceB\x05\n" +
 	"\x03_spB\x06\n" +
 	"\x04_cfaB\x10\n" +
 	"\x0e_module_offsetB\x12\n" +

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	godap "github.com/google/go-dap"
+	goplugin "github.com/hashicorp/go-plugin"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/dap"
+	"github.com/sfcore/sfcore/dap/daptest"
+	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/plugin"
+	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/report"
+)
+
+// shownFrame is what every front end shows of a frame.
+type shownFrame struct{ pc, name, method, trust, evidence, cfa, rule, skipped string }
+
+// shownStack is what every front end shows of a stack.
+type shownStack struct {
+	frames []shownFrame
+	stop   string
+}
+
+// shownStacks are stacks by thread id.
+type shownStacks map[int]shownStack
+
+// Every front end shows the same of every core: the frames, how they were found,
+// how far they are trusted and why, and why stacks end.
+func TestFrontEndsAgree(t *testing.T) {
+	service := inProcessPlugin(t)
+	frames := 0
+	testkit.EachCase(t, coresDir, func(t *testing.T, name string) {
+		dir := filepath.Join(coresDir, name)
+		want := stacksByJSON(t, name)
+		for _, th := range want {
+			frames += len(th.frames)
+		}
+		compareShown(t, "debug adapter", stacksByDAP(t, dir), want)
+		compareShown(t, "plugin", stacksByPlugin(t, service, dir), want)
+	})
+	if frames < 1000 {
+		t.Errorf("got %d frames in all", frames)
+	}
+}
+
+func compareShown(t *testing.T, by string, got, want shownStacks) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: got %d threads, want %d", by, len(got), len(want))
+	}
+	for tid, w := range want {
+		g := got[tid]
+		if len(g.frames) != len(w.frames) || g.stop != w.stop {
+			t.Errorf("%s: thread %d: got %d frames, %q, want %d, %q", by, tid, len(g.frames), g.stop, len(w.frames), w.stop)
+			continue
+		}
+		for i := range w.frames {
+			if w.frames[i].name == "" {
+				g.frames[i].name = "" // the debug adapter shows the address in place of a name
+			}
+			if g.frames[i] != w.frames[i] {
+				t.Errorf("%s: thread %d frame %d:\ngot  %+v\nwant %+v", by, tid, i, g.frames[i], w.frames[i])
+			}
+		}
+	}
+}
+
+func optionsOf(dir string) process.Options {
+	return process.Options{Paths: []string{filepath.Join(dir, "exe"), filepath.Join(dir, "debug")}, Sysroot: filepath.Join(dir, "sysroot")}
+}
+
+// shown returns what a report shows.
+func shown(r *report.Document) shownStacks {
+	stacks := shownStacks{}
+	for i := range r.Threads {
+		th := &r.Threads[i]
+		s := shownStack{stop: th.Stop.Reason.String() + " " + th.Stop.Detail}
+		for j := range th.Frames {
+			f := &th.Frames[j]
+			shown := shownFrame{
+				fmt.Sprintf("%#x", uint64(f.PC)), f.Function, f.Method.String(), f.Trust.String(), f.Evidence.String(), "", f.Rule, f.Skipped,
+			}
+			if f.CFA.Known {
+				shown.cfa = fmt.Sprintf("%#x", uint64(f.CFA.Addr))
+			}
+			s.frames = append(s.frames, shown)
+		}
+		stacks[th.TID] = s
+	}
+	return stacks
+}
+
+func stacksByJSON(t *testing.T, name string) shownStacks {
+	t.Helper()
+	stdout, stderr, code := sfcore(append([]string{"bt", "-v", "--format", "json"}, caseArgs(t, name)...)...)
+	var r report.Document
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		t.Fatalf("exit status %d, %s: %v", code, stderr, err)
+	}
+	return shown(&r)
+}
+
+func stacksByPlugin(t *testing.T, c *plugin.Client, dir string) shownStacks {
+	t.Helper()
+	s, err := c.Open(t.Context(), plugin.Spec{Core: filepath.Join(dir, "core.zst"), Options: optionsOf(dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Report(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	return shown(r)
+}
+
+// inProcessPlugin returns a client of a plugin in this program.
+func inProcessPlugin(t *testing.T) *plugin.Client {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	configs, done := make(chan *goplugin.ReattachConfig, 1), make(chan struct{})
+	server := &plugin.Server{Open: func(ctx context.Context, s plugin.Spec) (*process.Process, error) {
+		img, err := core.Open(ctx, s.Core, core.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return process.New(img, s.Options), nil
+	}}
+	go server.ServeTest(ctx, &goplugin.ServeTestConfig{Context: ctx, ReattachConfigCh: configs, CloseCh: done})
+	c, err := plugin.Reattach(t.Context(), <-configs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		cancel()
+		<-done
+	})
+	return c
+}
+
+func stacksByDAP(t *testing.T, dir string) shownStacks {
+	t.Helper()
+	client, adapter := net.Pipe()
+	server := &dap.Server{Open: openForDAP}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(context.Background(), adapter, adapter)
+		_ = adapter.Close()
+	}()
+	defer func() {
+		_ = client.Close()
+		<-ended
+	}()
+	c := daptest.New(client, client)
+	do := func(command string, args, body any) {
+		t.Helper()
+		if err := c.Do(command, args, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := optionsOf(dir)
+	do("initialize", map[string]any{"adapterID": "sfcore"}, nil)
+	do("attach", map[string]any{"coreFile": filepath.Join(dir, "core.zst"), "paths": o.Paths, "sysroot": o.Sysroot}, nil)
+	do("configurationDone", nil, nil)
+	var threads godap.ThreadsResponseBody
+	do("threads", nil, &threads)
+	stacks := shownStacks{}
+	for _, th := range threads.Threads {
+		var s shownStack
+		for {
+			var part godap.StackTraceResponseBody
+			do("stackTrace", map[string]any{"threadId": th.Id, "startFrame": len(s.frames)}, &part)
+			for i := range part.StackFrames {
+				f := &part.StackFrames[i]
+				if f.PresentationHint == "label" {
+					s.stop = f.Name
+					break
+				}
+				s.frames = append(s.frames, shownByDAP(do, f))
+			}
+			if s.stop != "" || len(part.StackFrames) == 0 {
+				break
+			}
+		}
+		s.stop = stopOfLabel(s.stop)
+		stacks[th.Id] = s
+	}
+	return stacks
+}
+
+// stopOfLabel returns the reason and the detail of the label that ends a stack.
+func stopOfLabel(label string) string {
+	text := strings.Trim(label, "— ")
+	if rest, ok := strings.CutPrefix(text, "the stack ends here: "); ok {
+		text = rest
+	} else {
+		text = "outermost" + strings.TrimPrefix(text, "end of the stack")
+	}
+	reason, detail, _ := strings.Cut(text, " (")
+	return reason + " " + strings.TrimSuffix(detail, ")")
+}
+
+// shownByDAP reads the scope Unwind of a frame.
+func shownByDAP(do func(command string, args, body any), f *godap.StackFrame) shownFrame {
+	var scopes godap.ScopesResponseBody
+	do("scopes", map[string]any{"frameId": f.Id}, &scopes)
+	var vars godap.VariablesResponseBody
+	do("variables", map[string]any{"variablesReference": scopes.Scopes[len(scopes.Scopes)-1].VariablesReference}, &vars)
+	values := map[string]string{}
+	for _, v := range vars.Variables {
+		values[v.Name] = v.Value
+	}
+	evidence := values["evidence"]
+	if evidence == "the thread's own registers" {
+		evidence = "none"
+	}
+	pc, _, _ := strings.Cut(values["pc"], " ") // the name of the code follows
+	return shownFrame{
+		pc, strings.TrimSuffix(strings.TrimSuffix(f.Name, " [inlined]"), " <signal handler called>"),
+		values["method"], values["trust"], evidence, values["CFA"], values["row"], values["skipped"],
+	}
+}
