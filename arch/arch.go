@@ -39,14 +39,14 @@ type Arch struct {
 	// BFD is the name that binutils have for the format of ELF files [binutils
 	// bfd/config.bfd].
 	BFD string
-	// Delve is the name that delve has for the architecture, which is its GOARCH;
-	// "" where delve does not know it [delve pkg/proc/bininfo.go].
+	// Delve is the name that delve has for the architecture, its GOARCH; "" if
+	// delve does not support it [delve pkg/proc/bininfo.go].
 	Delve string
 	// Machine is the ELF e_machine.
 	Machine uint16
 	// ELF is what the psABI says of ELF files.
 	ELF ELF
-	// SFrame is what the SFrame format says of it.
+	// SFrame is what the SFrame format says of the architecture.
 	SFrame SFrame
 	// BigEndian is the byte order of data. AArch64 instructions are
 	// little-endian in either case.
@@ -75,13 +75,13 @@ type Arch struct {
 	// Vector and Raw are the registers without a slot in Regs.
 	Vector VectorRegs
 	Raw    []RawReg
-	// Order is the order in which people list the general registers, PC among
-	// them; nil where that is PC and then the others by number.
+	// Order is the order in which front ends list the general registers, with PC.
+	// If it is nil, PC comes first, and the others follow by number.
 	Order []Reg
 	// Floats are the registers of Regs that hold floating-point numbers. A number
-	// that takes less than 8 bytes is in the first ones, in either byte order.
+	// of fewer than 8 bytes is in the first bytes, in either byte order.
 	Floats RegSet
-	// LongDouble is the format of 16 bytes that C calls long double.
+	// LongDouble is the format of C's long double, which takes 16 bytes.
 	LongDouble FloatFormat
 
 	// FramePointer recovers the caller by the frame-pointer convention (on
@@ -93,15 +93,15 @@ type Arch struct {
 	// SignalFrames are the frames that the kernel builds, recognised by the
 	// instructions of their trampoline.
 	SignalFrames []SignalFrame
-	// Breakpoint is a breakpoint instruction that leaves the PC behind it when it
-	// traps; nil if the PC stays at the instruction.
+	// Breakpoint is the breakpoint instruction, if the PC points behind it after
+	// the trap. It is nil if the PC still points at the instruction.
 	Breakpoint []byte
-	// HidesAddress is set if a fault may be a SIGSEGV that tells no address,
-	// with the code SI_KERNEL: one for an address that no pointer can have.
+	// HidesAddress is set if an access to an address that no pointer can have
+	// raises SIGSEGV with the code SI_KERNEL and without the address.
 	HidesAddress bool
-	// VSyscall is where the kernel maps the vsyscall page; 0 if it has none.
+	// VSyscall is the address of the vsyscall page; 0 if the kernel maps none.
 	VSyscall uint64
-	// ProgramBases are where linkers put programs that are not
+	// ProgramBases are the addresses at which linkers put programs that are not
 	// position-independent.
 	ProgramBases []uint64
 	// AltStackToSP is the distance in a ucontext from uc_stack, the settings of
