@@ -47,7 +47,8 @@ func isLimit(id string) bool {
 // habit returns the ID of the habit that explains a difference between rows.
 func (c *comparison) habit(d *Difference) string {
 	section := c.Section(d.Lo)
-	pushed := c.Arch.SFrame.FixedRA != 0 // the return address, which rows then do not tell
+	// pushed: calls push the return address, and rows do not tell where it is.
+	pushed := c.Arch.SFrame.FixedRA != 0
 	switch d.Cause { //nolint:exhaustive // the others have no known habits
 	case OutermostMark:
 		switch {
