@@ -9,35 +9,35 @@ import (
 
 const (
 	// maxTails bounds the functions that a call may pass through by jumps
-	// before the one that returns. Compilers rarely chain two.
+	// before it reaches the one that returns. Compilers rarely chain two.
 	maxTails = 16
 
-	// maxTailSteps bounds how many places one Unwinder tries for a jump: half a
-	// second. What is found is remembered, so that large programs need some
-	// thousands.
+	// maxTailSteps bounds the addresses at which one Unwinder looks for a jump.
+	// The bound amounts to half a second. Results are remembered, so large
+	// programs need only some thousands.
 	maxTailSteps = 1 << 26
 
-	// stubSize is how far into code that no table describes an indirect jump
-	// makes it a stub, in bytes: linkage table entries and long-branch veneers
-	// have up to 32.
+	// stubSize is the size of a stub in bytes. Code that no table describes is
+	// a stub if it has an indirect jump within that distance. Linkage table
+	// entries and long-branch veneers have up to 32 bytes.
 	stubSize = 32
 
-	// nearJump is how far the short jumps of amd64 go, in bytes.
+	// nearJump is the reach of amd64's short jumps, in bytes.
 	nearJump = 130
 
-	// maxInsn is the longest jump that is looked for, in bytes.
+	// maxInsn is the size of the longest jump instruction to look for, in bytes.
 	maxInsn = 6
 )
 
-// call is what a call says of the function that is to return from it.
+// call is what a call instruction tells about the function that it called.
 type call struct {
-	known  bool   // whether it tells where it goes
-	target uint64 // of a direct call
-	callee uint64 // what target, an entry of a linkage table, or the call itself jumps to
-	bySlot bool   // whether there is a callee
+	known  bool   // whether the instruction tells where it goes
+	target uint64 // the target of a direct call
+	callee uint64 // the function in the slot that the call, or the linkage table entry at target, uses
+	bySlot bool   // whether callee is set
 
-	// last is the function that it was last compared with, and wrong whether
-	// the call cannot have led there.
+	// last is the function that the call was last compared with. wrong is set
+	// if the call cannot have led there.
 	last  function
 	wrong bool
 }
@@ -47,9 +47,10 @@ type function struct{ lo, size uint64 }
 
 func (f *function) contains(pc uint64) bool { return pc-f.lo < f.size }
 
-// calls reports whether a call may have led to the function that f is in: it
-// goes there, to a jump that leads there, or to one that may lead anywhere. A
-// return address that was overwritten by another one passes every other check.
+// calls reports whether a call may have led to the function that f is in. It
+// may if it goes there, to a jump that leads there, or to a jump that may lead
+// anywhere. If a return address was overwritten by another return address,
+// this is the only check that fails.
 func (u *Unwinder) calls(c *call, f *Frame) bool {
 	pc := f.LookupPC()
 	if c.last.contains(pc) {
@@ -72,7 +73,7 @@ func (u *Unwinder) reaches(c *call, fn *function) bool {
 	return fn.contains(c.target) || u.leadsTo(c.target, fn)
 }
 
-// functionAt returns the function that pc is in, by the module's tables.
+// functionAt looks up the function that pc is in, in the module's tables.
 func (u *Unwinder) functionAt(m *Module, pc uint64) (function, bool) {
 	if m == nil {
 		return function{}, false
@@ -95,19 +96,20 @@ func (u *Unwinder) functionAt(m *Module, pc uint64) (function, bool) {
 	return function{}, false
 }
 
-// tailSearch is the work of leadsTo.
+// tailSearch is the working state of leadsTo.
 type tailSearch struct {
 	todo  []function
 	steps int
 
-	// elsewhere is set where the search begins at a function of another module. It
-	// may be written in assembly, parts of it in its neighbors, as the string
-	// functions of C libraries are.
+	// elsewhere is set if the search begins at a function of another module. The
+	// function may be written in assembly, with parts of it in neighboring
+	// functions, like the string functions of C libraries.
 	elsewhere bool
 }
 
-// leadsTo reports whether jumps may lead from the code at target to fn. They
-// may if code on the way cannot be read, or jumps to an address that it computes.
+// leadsTo reports whether jumps may lead from the code at target to fn. The
+// answer is yes, too, if code on the way cannot be read or jumps to a computed
+// address.
 func (u *Unwinder) leadsTo(target uint64, fn *function) bool {
 	t := &u.tails
 	t.todo = append(t.todo[:0], u.codeAt(target))
@@ -119,7 +121,8 @@ func (u *Unwinder) leadsTo(target uint64, fn *function) bool {
 	return false
 }
 
-// codeAt returns the function at an address, or code the size of a stub.
+// codeAt returns the function at an address. If no table describes it, codeAt
+// returns as much code as a stub has.
 func (u *Unwinder) codeAt(addr uint64) function {
 	if f, ok := u.functionAt(u.Find(addr).Module, addr); ok {
 		return f
@@ -127,9 +130,9 @@ func (u *Unwinder) codeAt(addr uint64) function {
 	return function{addr, stubSize}
 }
 
-// jumpsTo is leadsTo for the jumps of one function. Those to other functions
-// are added to what is to be done. On amd64, where instructions can begin
-// anywhere, some that it sees are none.
+// jumpsTo is leadsTo for the jumps of one function. If a jump leads to another
+// function, jumpsTo adds that function to todo. On amd64, where an instruction
+// can begin at any byte, some bytes merely look like a jump.
 func (u *Unwinder) jumpsTo(code function, fn *function) bool {
 	t := &u.tails
 	for at := code.lo; code.contains(at); at += u.Arch.InsnAlign {
@@ -150,14 +153,14 @@ func (u *Unwinder) jumpsTo(code function, fn *function) bool {
 				return true
 			}
 		case fn.contains(target):
-			// Parts of one function are far apart.
+			// The separate parts of one function are far apart.
 			near := target-at+nearJump < 2*nearJump
 			if (target == fn.lo || !near || t.elsewhere) && u.sameFrame(at, target) {
 				return true
 			}
 		case len(t.todo) >= maxTails:
 			if t.elsewhere {
-				return true // for all that is known
+				return true // nothing rules it out
 			}
 		default:
 			next, ok := u.tailAt(target)
@@ -172,16 +175,16 @@ func (u *Unwinder) jumpsTo(code function, fn *function) bool {
 	return false
 }
 
-// endsFunction reports whether a jump at an address may be the last instruction of its
-// function: the CFA is where it was at the first. What jumps to the cases of a
-// switch does so with the frame in place.
+// endsFunction reports whether a jump at an address may be the last instruction
+// of its function: the rule for the CFA is the same as at the first instruction.
+// A jump to the cases of a switch is made while the frame is still in place.
 func (u *Unwinder) endsFunction(at uint64) bool {
 	cfa, ok := u.cfaAt(at)
 	return !ok || cfa == u.Arch.Entry.CFA
 }
 
-// sameFrame reports whether the CFA is the same before and after a jump, as it
-// has to be.
+// sameFrame reports whether the rule for the CFA is the same before and after a
+// jump. A real jump does not change it.
 func (u *Unwinder) sameFrame(at, target uint64) bool {
 	before, ok := u.cfaAt(at)
 	if !ok {
@@ -217,7 +220,7 @@ func (u *Unwinder) cfaAt(pc uint64) (arch.Rule, bool) {
 	return arch.Rule{}, false
 }
 
-// fdes returns a machine that is not used for the walk.
+// fdes returns a machine that the steppers do not use.
 func (u *Unwinder) fdes() *cfi.Machine {
 	if u.machine == nil {
 		u.machine = new(cfi.Machine)
@@ -225,9 +228,9 @@ func (u *Unwinder) fdes() *cfi.Machine {
 	return u.machine
 }
 
-// tailAt returns the code that a jump to target leads to: a function that
-// begins there, or the stub of a linkage table, which is in the middle of what
-// tables take for a function.
+// tailAt returns the code that a jump to target leads to. That is a function
+// that begins there, or a stub of a linkage table. Tables describe a whole
+// linkage table as one function, so a stub is in the middle of it.
 func (u *Unwinder) tailAt(target uint64) (function, bool) {
 	place := u.Find(target)
 	if !place.Executable {

@@ -7,22 +7,23 @@ import (
 
 // Bounds of the checks.
 const (
-	// maxGuessedFrame bounds the frame of a function of which only the frame
-	// pointer convention is known. Larger frames exist, but a register that
-	// merely looks like a frame pointer is more likely.
+	// maxGuessedFrame bounds a frame, in bytes, that was found by nothing but the
+	// frame pointer convention. Larger frames exist, but it is more likely that a
+	// register merely looks like a frame pointer.
 	maxGuessedFrame = 1 << 20
 
-	// MaxUndescribed is how far from a pc that no table describes, in bytes, its
-	// function may begin, or one that ends in a jump there.
+	// MaxUndescribed is a distance in bytes. If no table describes a pc, its
+	// function begins within that distance, and so does a function that ends in
+	// a jump to it.
 	MaxUndescribed = 1 << 16
 
-	// minMapped is the least address that a process may have mapped, by the
-	// default of vm.mmap_min_addr. Above the outermost frame lie argc and such.
+	// minMapped is the lowest address that a process can map, by the default of
+	// vm.mmap_min_addr. Small values, like argc, lie above the outermost frame.
 	minMapped = 1 << 16
 )
 
-// checkCFA checks that the stack grows: that sp, the caller's SP, is above f's.
-// Only where no call was made from f may the frame be empty.
+// checkCFA checks that the stack grows: sp, the caller's SP, must be above f's.
+// The frame may be empty only if no call was made from f.
 func (u *Unwinder) checkCFA(cfa, sp uint64, m Method, t *traits, f *Frame) bool {
 	low := u.low
 	if t.switches {
@@ -43,8 +44,9 @@ func (u *Unwinder) checkCFA(cfa, sp uint64, m Method, t *traits, f *Frame) bool 
 	return false
 }
 
-// callerSP returns SP in the caller as the row has it, or else the ABI: code that
-// goes to another frame, like longjmp, may count the CFA from anywhere.
+// callerSP returns the caller's SP. It follows the row's rule if there is one,
+// and the ABI otherwise. Code that goes to another frame, like longjmp, may
+// count the CFA from anywhere.
 func (u *Unwinder) callerSP(row *arch.Row, f *Frame, cfa uint64) uint64 {
 	for i := range row.Extra {
 		if e := &row.Extra[i]; e.Reg == u.Arch.SP {
@@ -56,17 +58,17 @@ func (u *Unwinder) callerSP(row *arch.Row, f *Frame, cfa uint64) uint64 {
 	return cfa + uint64(u.Arch.SPFromCFA)
 }
 
-// raVerdict is what checkRA thinks of a return address.
+// raVerdict is the result of checkRA.
 type raVerdict uint8
 
 const (
 	raGood raVerdict = iota
 	raBad
-	raOutermost // not an address: f is where the stack begins
+	raOutermost // the word is not an address, because the stack begins at f
 )
 
-// checkRA checks that the return address of a row is code, and that it is where
-// the method of the row has functions return to.
+// checkRA checks that the return address of a row is code, and that it has the
+// evidence that the method of the row asks for.
 func (u *Unwinder) checkRA(at *site, row *arch.Row, cfa uint64, t *traits, f *Frame) raVerdict {
 	e := at.evidence
 	switch {
@@ -85,8 +87,8 @@ func (u *Unwinder) checkRA(at *site, row *arch.Row, cfa uint64, t *traits, f *Fr
 	return raGood
 }
 
-// chained reports whether the frame pointer that a row has for the caller of f
-// leads, by the convention, to one more frame.
+// chained reports whether one more frame follows, by the frame pointer
+// convention, from the frame pointer that the row gives the caller of f.
 func (u *Unwinder) chained(row *arch.Row, f *Frame, cfa uint64) bool {
 	fp, err := row.FP.Eval(&f.Regs, cfa, &u.words)
 	if err != nil || fp < cfa || fp-cfa > maxGuessedFrame || fp%8 != 0 {
@@ -111,9 +113,9 @@ func (u *Unwinder) chained(row *arch.Row, f *Frame, cfa uint64) bool {
 	return err == nil && u.Arch.EndsInCall(code)
 }
 
-// plausible reports whether the context that would be on the stack of f, a
-// trampoline only for all that is known, is of code that could be interrupted:
-// in a module, with a stack in memory at hand.
+// plausible reports whether f, which is only assumed to be a trampoline, has a
+// credible signal context on its stack. The context must be of code that could
+// be interrupted: its pc is in a module, and its stack can be read.
 func (u *Unwinder) plausible(f *Frame) bool {
 	row := &f.trampoline.Row
 	pc, err := row.RA.Eval(&f.Regs, 0, &u.words)
@@ -129,12 +131,12 @@ func (u *Unwinder) plausible(f *Frame) bool {
 	return place.Executable && place.Module != nil && sp%8 == 0 && err == nil
 }
 
-// hasCalled reports whether f called the frame below it, which takes room on most
-// stacks.
+// hasCalled reports whether f called the frame below it. A call takes room on
+// the stack on most architectures.
 func (f *Frame) hasCalled() bool { return !f.Exact && !f.Method.traits().innermost }
 
-// giveUp says why no method found the caller of f. What a table said counts
-// more than that a convention did not apply.
+// giveUp says why no method found the caller of f. The result of a table counts
+// more than the failure of a convention.
 func (u *Unwinder) giveUp(f *Frame) Stop {
 	f.Skipped = u.misses.err(u.Arch)
 	if f.Module.Starts(f.LookupPC()) {
@@ -166,9 +168,9 @@ func (u *Unwinder) ends(f *Frame) bool {
 	return !f.Exact && f.Evidence&(Executable|AtTrampoline|CodeUnread) == Executable && disasm.DeadEnd(u.Arch, &u.code, f.PC, f.Evidence&AfterCall != 0)
 }
 
-// mayCall reports whether a call may have led to pc, where nothing tells in
-// which function that is: it goes to code nearby, which no table describes
-// either, or by jumps.
+// mayCall reports whether a call may have led to pc if no table tells which
+// function pc is in. It may if it goes to nearby code that no table describes
+// either, or to code from which jumps may lead there.
 func (u *Unwinder) mayCall(c *call, pc uint64) bool {
 	if !c.known {
 		return true

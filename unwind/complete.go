@@ -2,10 +2,10 @@ package unwind
 
 import "github.com/sfcore/sfcore/arch"
 
-// Complete recovers registers of frames, which Unwind found, that their rows do
-// not tell: SFrame has none but SP, FP and the return address. Where call frame
-// information agrees with the walk about these, the registers that callees save
-// are taken from it. The CFA of the last frame is computed too, if it was not.
+// Complete adds registers to frames that Unwind found. SFrame rows only have
+// rules for SP, FP and the return address. If call frame information agrees with
+// the walk about these three, Complete takes the callee-saved registers from it.
+// It also computes the CFA of the last frame if Unwind did not.
 func (u *Unwinder) Complete(frames []Frame) {
 	u.start()
 	for i := range frames {
@@ -33,7 +33,7 @@ func (u *Unwinder) Complete(frames []Frame) {
 	}
 }
 
-// describe finds the row that call frame information has for f.
+// describe finds the row for f in call frame information.
 func (u *Unwinder) describe(f *Frame, row *arch.Row) bool {
 	for _, s := range f.Module.CFI {
 		found, err := u.fdes().Find(s, f.LookupPC(), &f.Regs, &u.words, row)
@@ -44,8 +44,8 @@ func (u *Unwinder) describe(f *Frame, row *arch.Row) bool {
 	return false
 }
 
-// complete adds what a row tells of the caller's registers, if it leads to the
-// same caller.
+// complete adds the caller's registers that a row has rules for, if the row
+// leads to the same caller.
 func (u *Unwinder) complete(row *arch.Row, f, caller *Frame) {
 	ra, err := row.RA.Eval(&f.Regs, f.CFA, &u.words)
 	if u.Arch.PAC {

@@ -32,7 +32,7 @@ func (e limitError) Error() string {
 
 type notExecutableError struct {
 	pc  uint64
-	why error // why the caller was not found either; may be nil
+	why error // why the caller was not found; may be nil
 }
 
 func (e notExecutableError) Error() string {
@@ -60,12 +60,12 @@ func (e noInfoError) Error() string {
 
 func (e noInfoError) Unwrap() error { return e.why }
 
-// miss is why a method did not find a caller. It becomes an error only if
-// somebody is going to see it.
+// miss says why a method did not find a caller. It is turned into an error only
+// if somebody will see it.
 type miss struct {
 	method Method
 	kind   missKind
-	addr   uint64 // or the register, for missRegister
+	addr   uint64 // an address; for missRegister, the register
 	low    uint64
 	err    error
 }
@@ -75,15 +75,15 @@ type missKind uint8
 const (
 	missTable     missKind = iota // err says what is wrong with the table
 	missUndefined                 // the table does not say
-	missRegister                  // a register that is needed is unknown
-	missMemory                    // err says what memory is needed and unreadable
+	missRegister                  // a register that the row needs is unknown
+	missMemory                    // err says which memory could not be read
 	missAlign                     // the CFA addr is misaligned
 	missGrowth                    // the CFA addr is not above low
 	missFar                       // the CFA addr is too far above low
-	missRA                        // addr is no return address
+	missRA                        // addr is not a return address
 )
 
-// missOf is the miss of a method for which a rule has no value.
+// missOf returns the miss of a method if a rule of its row has no value.
 func missOf(m Method, err error) miss {
 	if err == arch.ErrUndefined { //nolint:errorlint // Rule.Eval returns it as it is
 		return miss{method: m, kind: missUndefined}
@@ -97,7 +97,7 @@ func missOf(m Method, err error) miss {
 // maxMisses is how many methods can fail for one frame.
 const maxMisses = 8
 
-// misses are those of one step.
+// misses are the misses of one step.
 type misses struct {
 	list [maxMisses]miss
 	n    int
@@ -110,7 +110,7 @@ func (ms *misses) add(m miss) {
 	}
 }
 
-// err returns all of them as an error, nil if there are none.
+// err returns all misses as one error, or nil if there are none.
 func (ms *misses) err(a *arch.Arch) error {
 	if ms.n == 0 {
 		return nil
@@ -155,7 +155,7 @@ func (m *miss) error(a *arch.Arch) error {
 	return fmt.Errorf("%v: miss %d", m.method, m.kind)
 }
 
-// reason is the stop reason if this miss is what ended the walk.
+// reason returns the stop reason if this miss ended the walk.
 func (m *miss) reason(f *Frame) Reason {
 	switch m.kind {
 	case missMemory:

@@ -6,40 +6,41 @@ import (
 	"strings"
 )
 
-// Evidence are the checks that a frame passed.
+// Evidence is a set of results of the checks of a frame.
 type Evidence uint16
 
 const (
-	// AfterCall is set where PC follows a call instruction.
+	// AfterCall is set if PC follows a call instruction.
 	AfterCall Evidence = 1 << iota
-	// Executable is set where PC is in an executable mapping.
+	// Executable is set if PC is in an executable mapping.
 	Executable
-	// AtTrampoline is set where PC is where signal handlers return to.
+	// AtTrampoline is set if PC is the address to which signal handlers return.
 	AtTrampoline
-	// AtBase is set where PC follows no call and the function is outermost, by the
-	// tables or because it begins by leaving the stack: a runtime put the address
-	// there for the last function to return to, like Go's goexit or, by
-	// makecontext, __start_context.
+	// AtBase is set if PC does not follow a call and the function is outermost.
+	// The tables say that it is, or the code at PC first loads another SP. A
+	// runtime put the address on the stack, so that the last function returns to
+	// it: Go's runtime puts goexit there, and makecontext __start_context.
 	AtBase
-	// CodeUnread is set where the instructions before PC could not be read.
+	// CodeUnread is set if the instructions before PC could not be read.
 	CodeUnread
-	// Promised is set where the module's SFRAME_F_FRAME_POINTER flag says that
-	// all of its functions keep a frame pointer.
+	// Promised is set if the module's SFRAME_F_FRAME_POINTER flag says that all
+	// functions of the module keep a frame pointer.
 	Promised
-	// CallMismatch is set where the call before PC goes to another function
-	// than the one that is to return to PC, and no jump from there leads on.
+	// CallMismatch is set if the call before PC does not go to the function of
+	// the frame below, and no jump leads from its target to that function.
 	CallMismatch
-	// DirectCall is set where the call before PC tells where it goes.
+	// DirectCall is set if the call before PC tells where it goes.
 	DirectCall
-	// Injected is set where PC was interrupted, and a signal handler made it
-	// look as if it had called.
+	// Injected is set if the code was interrupted at PC, and a signal handler
+	// made it look as if it had called a function there.
 	Injected
-	// Uncertain is set where not all could be checked by which the frame was
-	// found, or it is from a table that the process could write to.
+	// Uncertain is set if the values by which the frame was found could not all
+	// be checked, or if they are from a table that the process could write to.
 	Uncertain
 )
 
-// evidenceNames are the bits in words, from the lowest. None has a comma in it.
+// evidenceNames are the descriptions of the bits, the lowest bit first. No
+// description contains a comma.
 var evidenceNames = []string{
 	"follows a call",
 	"in executable memory",
@@ -53,8 +54,8 @@ var evidenceNames = []string{
 	"found by what could not be checked in full",
 }
 
-// String returns every bit in words, "follows a call, in executable memory", or
-// "none".
+// String returns the descriptions of all bits that are set, for example "follows
+// a call, in executable memory", or "none".
 func (e Evidence) String() string {
 	if e == 0 {
 		return noEvidence
@@ -73,7 +74,8 @@ func (e Evidence) String() string {
 
 const noEvidence = "none"
 
-// MarshalText returns the words of [Evidence.String], or an error if a bit has none.
+// MarshalText returns the text of [Evidence.String], or an error if a bit has no
+// description.
 func (e Evidence) MarshalText() ([]byte, error) {
 	if e>>len(evidenceNames) != 0 {
 		return nil, fmt.Errorf("evidence %#x has no text", uint16(e))
@@ -81,7 +83,7 @@ func (e Evidence) MarshalText() ([]byte, error) {
 	return []byte(e.String()), nil
 }
 
-// UnmarshalText sets e to the bits that [Evidence.String] wrote.
+// UnmarshalText sets e from a text that [Evidence.String] returned.
 func (e *Evidence) UnmarshalText(text []byte) error {
 	var all Evidence
 	if string(text) != noEvidence {
@@ -97,20 +99,22 @@ func (e *Evidence) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Trust says how far a frame may be relied on. It never rises along a walk: a
-// table row found for a guessed pc is still a guess.
+// Trust says how far a frame can be relied on. It never rises along a walk: if
+// a pc is a guess, so is the frame that a table row for that pc leads to.
 type Trust uint8
 
 const (
-	// Guess is a frame that may not exist: found by a convention that the
-	// code may not follow, or at an address that no call returns to.
+	// Guess is the trust of a frame that may not exist. It was found by a
+	// convention that the code may not follow, or at an address that no call
+	// returns to.
 	Guess Trust = iota
-	// Checked is a frame found by a convention whose every check passed, or by
-	// a table that the process could write to, or where the code before PC does not
-	// confirm it.
+	// Checked is the trust of a frame that was found by a convention and passed
+	// every check. It is also the trust of a frame that was found by a table, if
+	// the process could write to the table or the code before PC does not confirm
+	// the frame.
 	Checked
-	// Full is a frame that follows from the registers and from tables, and
-	// whose every check passed.
+	// Full is the trust of a frame that follows from the registers and from
+	// tables, and that passed every check.
 	Full
 )
 
@@ -119,8 +123,8 @@ var trustNames = []string{Guess: "guess", Checked: "checked", Full: "full"}
 // String returns "guess", "checked" or "full".
 func (t Trust) String() string { return nameOf(trustNames, "trust", t) }
 
-// MarshalText returns the name, or an error if t is none of the three.
+// MarshalText returns the name, or an error if t is not one of the three.
 func (t Trust) MarshalText() ([]byte, error) { return textOf(trustNames, "trust", t) }
 
-// UnmarshalText sets t to the trust of that name.
+// UnmarshalText sets t to the trust with that name.
 func (t *Trust) UnmarshalText(text []byte) error { return valueOf(trustNames, "trust", text, t) }

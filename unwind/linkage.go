@@ -5,27 +5,29 @@ import (
 	"github.com/sfcore/sfcore/internal/disasm"
 )
 
-// A call of another module goes through a slot, a word that the dynamic linker
-// filled: by an entry of the procedure linkage table, or itself. What the slot
-// holds is the function that was called, unless the slot was bound while the
-// call was in progress.
+// A call to another module goes through a slot, a word that the dynamic linker
+// fills in. Either the call reads the slot itself, or it goes to an entry of the
+// procedure linkage table that reads it. The slot holds the function that was
+// called, unless the slot was bound while the call was in progress.
 
-// Range is a range of addresses, Hi the one after the last.
+// Range is a range of addresses: Lo <= addr < Hi.
 type Range struct{ Lo, Hi uint64 }
 
 const (
-	// slotSize is the bytes of a slot.
+	// slotSize is the size of a slot in bytes.
 	slotSize = 8
 
-	// maxRunOn is the size in bytes of a function written in assembly that may
-	// run on into the next, and maxPadding how far that is: the C library's
-	// __memcpy_chk is a comparison before memcpy, on the next cache line.
+	// A function written in assembly may run on into the next one. maxRunOn is
+	// the largest size of such a function, and maxPadding the largest distance to
+	// the next one, both in bytes. The C library's __memcpy_chk, for example, is
+	// only a comparison; memcpy follows it on the next cache line.
 	maxRunOn   = 16
 	maxPadding = 64
 )
 
-// slotTarget returns the function that a slot of a linkage table holds. It returns
-// false if the slot is not known to be one, or holds anything else, like the
+// slotTarget returns the address of the function that a slot of a linkage table
+// holds. It returns false if the address is not a known slot, or if the slot
+// does not hold the start of a function. A slot that is not bound yet holds the
 // code that binds it.
 func (u *Unwinder) slotTarget(slot uint64) (addr uint64, ok bool) {
 	m := u.Find(slot).Module
@@ -49,7 +51,7 @@ func (m *Module) hasSlot(addr uint64) bool {
 	return false
 }
 
-// callAt returns what the call at the end of code says, which returns to ra.
+// callAt returns what the call at the end of code tells. The call returns to ra.
 func (u *Unwinder) callAt(code []byte, ra uint64) call {
 	callee := disasm.CalleeOf(u.Arch, &u.code, code, ra)
 	c := call{known: callee.Direct, target: callee.Target}
@@ -60,9 +62,10 @@ func (u *Unwinder) callAt(code []byte, ra uint64) call {
 	return c
 }
 
-// mayBind reports whether a function may be the one of the dynamic linker that binds
-// slots, to which calls go whose slot is not bound yet: it is entered with words of
-// its own on the stack, or ends in a jump to an address that it computed.
+// mayBind reports whether a function may be the dynamic linker's function that
+// binds slots. A call goes there if its slot is not bound yet. That function is
+// entered with words of its own on the stack, or ends in a jump to an address
+// that it computed.
 func (u *Unwinder) mayBind(fn *function) bool {
 	if cfa, ok := u.cfaAt(fn.lo); !ok || cfa != u.Arch.Entry.CFA {
 		return true
@@ -82,8 +85,8 @@ func (u *Unwinder) mayBind(fn *function) bool {
 	return false
 }
 
-// runsOn reports whether code without a jump may go on into fn, which follows.
-// Other functions that follow are added to what is to be done.
+// runsOn reports whether execution may run from the end of code into fn. If
+// another function follows, runsOn adds it to todo.
 func (u *Unwinder) runsOn(code function, fn *function) bool {
 	if code.size > maxRunOn {
 		return false

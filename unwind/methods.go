@@ -15,79 +15,80 @@ const (
 	Entry                      // the convention at a function's first instruction
 	Code                       // the instructions of the function
 	Pclntab                    // Go's table of functions
-	Goroutine                  // Go's account of the stack that was left for this one
+	Goroutine                  // Go's record of the stack that the thread left for this one
 )
 
-// traits are all that the walk knows of a method. No other code asks which
-// method it is; every column is read in one place or two.
+// traits are everything that the walk knows about a method. No other code asks
+// which method it is. Every column is read in one or two places.
 type traits struct {
 	name string
-	// source says where a row is from, in code of the module "%s".
+	// source says where a row is from. "%s" stands for the name of the module.
 	source string
 
-	// How the method is asked.
+	// These fields say when to ask the method.
 
-	// convention is set if the method goes by what code usually does instead of
-	// what a table says about the code. It is not asked where a table has a row.
+	// convention is set if the method relies on what code usually does, not on a
+	// table that describes the code. It is not asked if a table has a row.
 	convention bool
-	// promisable is set if a module can promise that its code keeps to the
-	// convention. Without the promise, code that ends its thread may have its
-	// parent's frame pointer.
+	// promisable is set if a module can promise that its code follows the
+	// convention. Without the promise, code that ends its thread may still have
+	// its parent's frame pointer.
 	promisable bool
-	// final is set if no method is asked after this one, whatever its row led to.
+	// final is set if no method is asked after this one, even if its row failed.
 	final bool
 	// lasting is set if the row of a return address can be used at every return
 	// to that address.
 	lasting bool
-	// unmarked is set if the table may be of a version that does not mark which
-	// frames have no caller.
+	// unmarked is set if the version of the table may be one that does not mark
+	// the frames without a caller.
 	unmarked bool
 
-	// What its rows may lead to.
+	// These fields say where a row of the method may lead.
 
-	// interrupts is set if the caller did not call: the kernel saved its registers,
-	// at any instruction and on any stack.
+	// interrupts is set if the caller was interrupted. It made no call: the kernel
+	// saved its registers, at any instruction and on any stack.
 	interrupts bool
-	// switches is set if the caller is on another stack, within whose bounds the
-	// stepper has checked SP to be.
+	// switches is set if the caller is on another stack. The stepper has checked
+	// that SP is within the bounds of that stack.
 	switches bool
-	// maxFrame is the largest distance from SP to the caller's SP that is believed,
-	// in bytes; 0 for any.
+	// maxFrame is the largest credible distance from SP to the caller's SP, in
+	// bytes; 0 for any distance.
 	maxFrame uint64
-	// returnsTo is what a return address needs one of; 0 if it only has to be
-	// executable.
+	// returnsTo is a set of evidence. A return address needs at least one of its
+	// bits. If it is 0, the return address only has to be executable.
 	returnsTo Evidence
 	// undescribed is set if the frame is in code that no table describes. The call
-	// has to be one that may lead to such code.
+	// must be one that may lead to such code.
 	undescribed bool
 
-	// What a frame is that was found by the method.
+	// These fields describe a frame that the method found.
 
 	// innermost is set if the frame called nothing, whether or not its PC is exact.
 	innermost bool
 	// called is set if the frame called the one below by the calling convention of
-	// C, which call frame information and entry values of variables take for granted.
+	// C. Call frame information and entry values of variables rely on that.
 	called bool
 	// chain is set if a frame pointer of 0 in the frame ends the stack.
 	chain bool
 
-	// Its trust; see [traits.trust].
+	// These fields give the trust of such a frame; see [traits.trust].
 
 	best, worst Trust
-	requires    Evidence // all of this, or it is the worst
-	confirms    Evidence // one of these for the best
-	doubts      Evidence // none of these for the best
-	excuses     Evidence // one of these does in place of a call
+	requires    Evidence // if a bit of these is missing, the trust is worst
+	confirms    Evidence // best needs at least one of these
+	doubts      Evidence // best needs none of these
+	excuses     Evidence // any of these replaces a call
 }
 
 const (
-	// afterCall is seen where something was called: the function that returns, or a
-	// signal handler by the kernel.
+	// afterCall is the evidence that something was called: a function by the code,
+	// or a signal handler by the kernel.
 	afterCall = AfterCall | AtTrampoline
-	// notChecked is seen where a frame was found by what could not be checked, or
-	// does not look as its method would have it.
+	// notChecked is the evidence that a frame could not be checked in full, or
+	// that it does not look as its method expects.
 	notChecked = Uncertain | CallMismatch | Injected
-	// notCalled is seen where a stack may begin, or nobody knows.
+	// notCalled is the evidence that a stack may begin at the frame, or that the
+	// code there cannot be read.
 	notCalled = AtBase | CodeUnread
 )
 
@@ -125,7 +126,7 @@ var methods = [...]traits{
 	},
 	Pclntab: {
 		name: "pclntab", source: "Go's table of functions in %s", lasting: true,
-		final: true, // call frame information of Go code is made from the same table
+		final: true, // Go makes its call frame information from the same table
 		best:  Full, confirms: afterCall, doubts: notChecked, excuses: notCalled,
 	},
 	Goroutine: {
@@ -135,8 +136,8 @@ var methods = [...]traits{
 	},
 }
 
-// traits returns the row of the table. A stepper may bring a method that is not
-// in it, of which nothing is known.
+// traits returns the method's row in the table. A stepper may bring a method
+// that is not in the table; traits then returns unknownMethod.
 func (m Method) traits() *traits {
 	if int(m) < len(methods) {
 		return &methods[m]
@@ -146,8 +147,8 @@ func (m Method) traits() *traits {
 
 var unknownMethod = traits{best: Checked}
 
-// trust judges a frame that the method found by itself, whatever the frames below
-// it are worth.
+// trust judges a frame that the method found. It does not consider the trust of
+// the frames below.
 func (t *traits) trust(e Evidence) Trust {
 	switch {
 	case e&t.requires != t.requires:
@@ -160,8 +161,9 @@ func (t *traits) trust(e Evidence) Trust {
 	return t.worst
 }
 
-// Describe says in words where a row of the method is from, in code of the named
-// module; "" for the thread's own registers.
+// Describe says in words where a row of the method is from. module is the name of
+// the module that the code is in. Describe returns "" for the thread's own
+// registers.
 func (m Method) Describe(module string) string {
 	return strings.Replace(m.traits().source, "%s", module, 1)
 }
@@ -176,8 +178,8 @@ var methodNames = func() (names []string) {
 // String returns the name in reports: "registers", "sframe", "frame-pointer", ...
 func (m Method) String() string { return nameOf(methodNames, "method", m) }
 
-// MarshalText returns the name, or an error if m is none of the methods.
+// MarshalText returns the name, or an error if m is not one of the methods.
 func (m Method) MarshalText() ([]byte, error) { return textOf(methodNames, "method", m) }
 
-// UnmarshalText sets m to the method of that name.
+// UnmarshalText sets m to the method with that name.
 func (m *Method) UnmarshalText(text []byte) error { return valueOf(methodNames, "method", text, m) }

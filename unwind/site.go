@@ -7,30 +7,31 @@ import (
 	"github.com/sfcore/sfcore/internal/disasm"
 )
 
-// site is what is known of a return address.
+// site is what is known about a return address.
 type site struct {
 	ra         uint64
 	evidence   Evidence
-	module     *Module           // of the call
-	trampoline *arch.SignalFrame // that begins at ra, or nil
-	base       bool              // the code at ra was not called, and leaves the stack at once
+	module     *Module           // the module of the call
+	trampoline *arch.SignalFrame // the trampoline that begins at ra, or nil
+	base       bool              // no call precedes ra, and the code at ra leaves the stack at once
 	call       call
 
-	// row is what a table has for the call, where that depends on nothing else,
-	// and method the kind of the table.
+	// row is the row of a table for the call, and method is the kind of the table.
+	// They are kept if the row depends on the return address alone; found is then
+	// set.
 	row    arch.Row
 	method Method
 	found  bool
 }
 
-// remember keeps a row, with a copy of what its maker owns.
+// remember keeps a row. It copies Extra, which belongs to the stepper.
 func (s *site) remember(row *arch.Row, m Method) {
 	extra := append(s.row.Extra[:0], row.Extra...)
 	s.row, s.method, s.found = *row, m, true
 	s.row.Extra = extra
 }
 
-// siteAt returns what is remembered of the return address that f is at, or nil.
+// siteAt returns what is remembered about the return address that f is at, or nil.
 func (u *Unwinder) siteAt(f *Frame) *site {
 	if s := u.cell(f.PC); !f.Exact && s.ra == f.PC {
 		return s
@@ -42,9 +43,9 @@ func (u *Unwinder) siteAt(f *Frame) *site {
 func (u *Unwinder) cell(ra uint64) *site { return &u.sites[(ra^ra>>9)%maxSites] }
 
 // site looks at the code around a return address: whether it is in an
-// executable mapping, whether a call precedes it, and whether it is where the
-// kernel lets signal handlers return to. It leaves what is remembered of f's own
-// address in place, the row of which may be the one that led to ra.
+// executable mapping, whether a call precedes it, and whether it is the
+// trampoline to which signal handlers return. It does not overwrite the site of
+// f's own address, because the row of that site may be the one that led to ra.
 func (u *Unwinder) site(ra uint64, f *Frame) *site {
 	s := u.cell(ra)
 	if s.ra == ra && ra != 0 {
@@ -53,16 +54,16 @@ func (u *Unwinder) site(ra uint64, f *Frame) *site {
 	if s.ra == f.PC {
 		s = &u.spare
 	}
-	*s = site{row: arch.Row{Extra: s.row.Extra[:0]}} // its memory is used again
+	*s = site{row: arch.Row{Extra: s.row.Extra[:0]}} // reuse the memory of Extra
 	u.look(s, ra)
-	s.ra = ra // only now: reading code may panic
+	s.ra = ra // only now, because reading code may panic
 	return s
 }
 
-// look finds out all that a site says but the row.
+// look fills in everything in a site except the row.
 func (u *Unwinder) look(s *site, ra uint64) {
-	// A call may be the last instruction of a mapping and a trampoline the
-	// first, so both sides count.
+	// A call may be the last instruction of a mapping, and a trampoline the first
+	// of one. So both sides count.
 	place := u.Find(ra - 1)
 	if !place.Executable && !u.Find(ra).Executable {
 		return
@@ -80,13 +81,13 @@ func (u *Unwinder) look(s *site, ra uint64) {
 		s.evidence |= AtTrampoline
 	} else if s.evidence&CodeUnread != 0 && s.module == nil {
 		// qemu-user has its trampolines on a page of their own, which it does
-		// not dump. Whether this is one shows when it is used.
+		// not dump. A later step checks whether this is one.
 		s.trampoline = &u.Arch.SignalFrames[0]
 	}
 }
 
 // loadsSP reports whether the code at pc begins by loading SP from another
-// register: what is on the stack does not matter to it.
+// register. Such code does not use what is on the stack.
 func (u *Unwinder) loadsSP(pc uint64) bool {
 	f := disasm.FlowOf(u.Arch, disasm.CodeAt(&u.code, pc), pc)
 	if f.Entry {
@@ -96,9 +97,9 @@ func (u *Unwinder) loadsSP(pc uint64) bool {
 	return f.Leaves
 }
 
-// generated reports whether a return address is in code that is in no module.
-// A just-in-time compiler may push addresses to return to and jump, as that of
-// Java does when it interprets a call.
+// generated reports whether a return address is in executable memory outside all
+// modules. Code that a just-in-time compiler made may push a return address and
+// jump, as Java's does when it interprets a call.
 func (s *site) generated() bool { return s.evidence&Executable != 0 && s.module == nil }
 
 // trampolineAt returns the signal frame whose trampoline begins at pc, or nil.
@@ -112,8 +113,8 @@ func (u *Unwinder) trampolineAt(pc uint64) *arch.SignalFrame {
 	return nil
 }
 
-// trampolineAround returns the signal frame whose trampoline pc is in: a
-// thread may have been stopped at any of its instructions.
+// trampolineAround returns the signal frame whose trampoline contains pc, or nil.
+// A thread may have been stopped at any instruction of a trampoline.
 func (u *Unwinder) trampolineAround(pc uint64) *arch.SignalFrame {
 	for i := range u.Arch.SignalFrames {
 		s := &u.Arch.SignalFrames[i]

@@ -6,20 +6,20 @@ import "github.com/sfcore/sfcore/arch"
 type step struct {
 	*Unwinder
 	frame, caller *Frame
-	below         Trust // of the frame below
+	below         Trust // the trust of the frame below
 }
 
-// outcome is what comes of a row, or of a step.
+// outcome is the result of a row, or of a step.
 type outcome uint8
 
 const (
-	refused outcome = iota // the row does not lead to a caller, nor does it mark the end
-	led                    // to the caller
+	refused outcome = iota // the row neither leads to a caller nor marks the end
+	led                    // the row leads to the caller
 	ended                  // there is no caller
 )
 
-// take makes the step. It fills in the caller, or says why there is none. Nothing is
-// recorded in the frame if no row was accepted.
+// take makes the step. It fills in the caller, or says why there is no caller. It
+// records nothing in the frame if no row was accepted.
 func (s *step) take() (outcome, Stop) {
 	s.misses.n = 0
 	f := s.frame
@@ -49,15 +49,15 @@ func (s *step) take() (outcome, Stop) {
 	return refused, s.giveUp(f)
 }
 
-// ask applies the rows of the steppers, in order, until one decides how the walk
-// goes on. It remembers the row where the return address is known.
+// ask applies the rows of the steppers, in order, until one leads to a caller or
+// marks the end. It remembers the row if f has a site.
 func (s *step) ask(known *site) (outcome, error) {
 	f, row := s.frame, &s.row
 	s.cursor = Cursor{
 		Arch: s.Arch, Mem: &s.words, Module: f.Module, PC: f.LookupPC(), Regs: &f.Regs, Code: &s.code,
 		Exact: f.Exact, Find: s.Find, PACMask: s.PACMask, Walk: s.walks,
 	}
-	tabled := false // a table had a row, whatever came of it
+	tabled := false // a table had a row, even if it was refused
 	for _, stepper := range s.Steppers {
 		m := stepper.Method()
 		if tabled && m.traits().convention {
@@ -87,13 +87,14 @@ func (s *step) ask(known *site) (outcome, error) {
 	return refused, nil
 }
 
-// isParents reports whether the frame that a method found would be the parent's:
-// the code ends its thread, and nobody promised that the registers are its own.
+// isParents reports whether a method would find a frame of the parent thread. It
+// would if the code ends its thread and no module promises that the frame pointer
+// is its own.
 func (s *step) isParents(m Method) bool {
 	return m.traits().promisable && !promisesFramePointers(s.frame.Module) && s.ends(s.frame)
 }
 
-// actual returns the method of a row, which the stepper's is mostly.
+// actual returns the method of a row. In most cases it is the stepper's method.
 func actual(row *arch.Row, m Method) Method {
 	switch {
 	case row.Signal:
@@ -104,9 +105,9 @@ func actual(row *arch.Row, m Method) Method {
 	return m
 }
 
-// apply computes the caller's registers by a row and checks them. If the row is
-// refused, it notes why. At the end of the stack, the error says how that shows,
-// if the row does not say so itself.
+// apply computes the caller's registers by a row and checks them. If it refuses
+// the row, it adds a miss. At the end of the stack, the error says how the end
+// was recognized; it is nil if the row itself marks the end.
 func (s *step) apply(row *arch.Row, m Method) (outcome, error) {
 	f, t := s.frame, m.traits()
 	if row.Outermost() {
@@ -155,7 +156,7 @@ func (s *step) apply(row *arch.Row, m Method) (outcome, error) {
 	return led, nil
 }
 
-// noValue refuses a row of which a rule has no value.
+// noValue refuses a row because one of its rules has no value.
 //
 //go:noinline
 func (s *step) noValue(m Method, err error) (outcome, error) {
@@ -163,7 +164,8 @@ func (s *step) noValue(m Method, err error) (outcome, error) {
 	return refused, nil
 }
 
-// outermost ends the stack by a row that says so, which speaks for the frame.
+// outermost ends the stack because a row says that the frame has no caller. That
+// also confirms the frame.
 func (s *step) outermost(row *arch.Row) outcome {
 	if f := s.frame; f.Evidence&Executable != 0 {
 		f.Evidence |= AtBase
@@ -173,7 +175,8 @@ func (s *step) outermost(row *arch.Row) outcome {
 	return ended
 }
 
-// record notes in the frame how its caller was found, and why not better.
+// record notes in the frame how its caller was found, and why better methods
+// failed.
 func (s *step) record(row *arch.Row, cfa uint64) {
 	f := s.frame
 	f.CFA = cfa
@@ -184,8 +187,9 @@ func (s *step) record(row *arch.Row, cfa uint64) {
 	}
 }
 
-// arrive says in what code the caller is, whose registers are recovered, and what
-// speaks for it. Its Row is left to the next step.
+// arrive completes a caller whose registers are recovered: it fills in the code
+// that the caller is in, its method, evidence and trust. The next step fills in
+// its Row.
 func (s *step) arrive(row *arch.Row, m Method, t *traits, at *site) {
 	f, c, e := s.frame, s.caller, at.evidence
 	if t.promisable && promisesFramePointers(f.Module) {
@@ -218,7 +222,7 @@ func (s *step) arrive(row *arch.Row, m Method, t *traits, at *site) {
 	}
 }
 
-// locate finds out what is at the PC of f, which is not a return address.
+// locate finds out what is at the PC of f. The PC is not a return address.
 func (u *Unwinder) locate(f *Frame) {
 	place := u.Find(f.PC)
 	f.Module, f.executable = place.Module, place.Executable
@@ -228,8 +232,9 @@ func (u *Unwinder) locate(f *Frame) {
 	}
 }
 
-// recover fills in the caller's registers. Those without a rule keep their
-// value if the row vouches for the ABI's convention, and are unknown otherwise.
+// recover fills in the caller's registers. If the row says that the code follows
+// the ABI's convention, callee-saved registers without a rule keep their values.
+// All other registers without a rule become unknown.
 func (u *Unwinder) recover(row *arch.Row, f, caller *Frame, cfa, ra uint64) {
 	regs := &caller.Regs
 	if row.CalleeSaved {

@@ -9,39 +9,43 @@ import (
 	"github.com/sfcore/sfcore/sframe"
 )
 
-// Stepper finds rows. It cannot change registers: every row of every stepper
-// is applied, and checked, by the [Unwinder].
+// Stepper finds rows. It cannot change registers: the [Unwinder] applies and
+// checks every row of every stepper.
 type Stepper interface {
-	// Method is how frames are found that its rows lead to.
+	// Method returns the method of the frames that its rows lead to.
 	Method() Method
-	// Row fills in how the caller of the frame at the cursor is found. It
-	// returns false if it knows nothing of that place, and an error if what it
-	// knows is damaged. What row refers to is valid until the next call.
+	// Row fills in the row that leads from the frame at the cursor to its caller.
+	// It returns false if it knows nothing about the code there, and an error if
+	// its source of rows is damaged. Everything that row refers to is valid until
+	// the next call.
 	Row(c *Cursor, row *arch.Row) (found bool, err error)
 }
 
-// Cursor is the frame whose caller is sought. It is the Unwinder's: a [Stepper]
-// neither changes nor keeps it.
+// Cursor describes the frame whose caller the walk looks for. It belongs to the
+// Unwinder: a [Stepper] neither changes nor keeps it.
 type Cursor struct {
 	Arch *arch.Arch
-	// Mem reads stack and data, Code below instructions: two readers, since
-	// each remembers where it read last.
+	// Mem reads stack and data; Code, below, reads instructions. They are
+	// separate because each remembers where it read last.
 	Mem *memreader.Words
 	// Module contains PC; nil if no module does.
 	Module *Module
-	// PC is the lookup pc: within the instruction being executed.
+	// PC is the address to look up in tables. It is within the instruction that
+	// the frame was executing.
 	PC   uint64
 	Regs *arch.Regs
 	// Code reads instructions.
 	Code *memreader.Words
 	// Exact is as in [Frame].
 	Exact bool
-	// Find tells what is at an address; a zero Place if nothing is mapped.
+	// Find tells what is at an address. It returns a zero Place if nothing is
+	// mapped there.
 	Find func(addr uint64) Place
 	// PACMask are the bits of a return address that a pointer authentication code
 	// may occupy.
 	PACMask uint64
-	// Walk tells the stacks apart that one Unwinder walks.
+	// Walk is the number of the walk, by which a stepper tells apart the stacks
+	// that one Unwinder walks.
 	Walk uint64
 }
 
@@ -58,15 +62,15 @@ func (sframeStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
 	}
 	found, err := c.Module.SFrame.Find(c.PC, row)
 	if errors.Is(err, sframe.ErrSignalContext) {
-		*row = c.Arch.SignalFrames[0].Row // there is one kind on a given kernel, but for old s390x programs
+		*row = c.Arch.SignalFrames[0].Row // a kernel has one kind only, except for old s390x programs
 		found, err = true, nil
 	}
 	row.Uncertain = c.Module.Writable
 	return found, err
 }
 
-// NewCFI returns a stepper that evaluates the module's call frame information. Of
-// several sections the first that covers the place decides.
+// NewCFI returns a stepper that evaluates the module's call frame information. If
+// there are several sections, the first one that covers the pc decides.
 func NewCFI() Stepper { return new(cfiStepper) }
 
 type cfiStepper struct{ machine cfi.Machine }
@@ -91,11 +95,11 @@ func (s *cfiStepper) Row(c *Cursor, row *arch.Row) (found bool, err error) {
 }
 
 // NewFramePointer returns the stepper that assumes that the code keeps a frame
-// pointer; on s390x, that it keeps a back chain.
+// pointer. On s390x, it assumes a back chain.
 func NewFramePointer() Stepper { return framePointerStepper{} }
 
-// NewPromisedFramePointer returns NewFramePointer's stepper for modules whose
-// .sframe has SFRAME_F_FRAME_POINTER, and for no others.
+// NewPromisedFramePointer returns a stepper like that of [NewFramePointer]. It
+// has rows only for modules whose .sframe has SFRAME_F_FRAME_POINTER.
 func NewPromisedFramePointer() Stepper { return framePointerStepper{promised: true} }
 
 type framePointerStepper struct{ promised bool }
@@ -114,8 +118,8 @@ func promisesFramePointers(m *Module) bool {
 	return m != nil && m.SFrame != nil && m.SFrame.FramePointers()
 }
 
-// marksOutermost reports whether the SFrame version that describes f says
-// which frames have no caller: before V3 an outermost frame looks like others.
+// marksOutermost reports whether the SFrame version that describes f marks the
+// frames that have no caller. Before V3, an outermost frame looks like any other.
 func marksOutermost(f *Frame) bool {
 	if f.Module == nil || f.Module.SFrame == nil {
 		return true

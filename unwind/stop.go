@@ -1,6 +1,6 @@
 package unwind
 
-// Stop is why a walk ended.
+// Stop says why a walk ended.
 type Stop struct {
 	Reason Reason
 	// Detail explains the reason in a sentence; nil if there is no more to say.
@@ -11,7 +11,7 @@ type Stop struct {
 // Complete reports whether the stack was followed to its end.
 func (s Stop) Complete() bool { return s.Reason == Outermost }
 
-// String returns the reason, and the detail behind a colon.
+// String returns the reason, then a colon and the detail if there is one.
 func (s Stop) String() string {
 	if s.Detail == nil {
 		return s.Reason.String()
@@ -24,7 +24,7 @@ type Reason uint8
 
 // The reasons.
 const (
-	// NoUnwindInfo: no method knows anything about the last frame's pc.
+	// NoUnwindInfo: no method has a usable row for the last frame's pc.
 	NoUnwindInfo Reason = iota
 	// Outermost: the last frame has no caller.
 	Outermost
@@ -32,13 +32,13 @@ const (
 	BadCFA
 	// BadReturnAddress: the return address is in no executable mapping.
 	BadReturnAddress
-	// UnreadableMemory: a value that is needed is not in memory at hand.
+	// UnreadableMemory: the step needs a value from memory that cannot be read.
 	UnreadableMemory
-	// Loop: the walk came back to where it had been.
+	// Loop: the walk came back to a place where it had been.
 	Loop
-	// Limit: the number of frames or the time allowed is used up.
+	// Limit: the walk reached the limit on frames or on time.
 	Limit
-	// NotExecutable: the pc is not executable and nothing tells who called.
+	// NotExecutable: the pc is not executable and the caller is not known.
 	NotExecutable
 )
 
@@ -56,8 +56,8 @@ var reasonNames = []string{
 // String returns the name in reports: "outermost", "bad-cfa", ...
 func (r Reason) String() string { return nameOf(reasonNames, "reason", r) }
 
-// MarshalText returns the name, or an error if r is none of the reasons.
+// MarshalText returns the name, or an error if r is not one of the reasons.
 func (r Reason) MarshalText() ([]byte, error) { return textOf(reasonNames, "reason", r) }
 
-// UnmarshalText sets r to the reason of that name.
+// UnmarshalText sets r to the reason with that name.
 func (r *Reason) UnmarshalText(text []byte) error { return valueOf(reasonNames, "reason", text, r) }

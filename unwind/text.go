@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// The functions of this file give the texts of enumerations, whose names are
-// listed by value.
+// The functions in this file convert enumerations to text and back. The names of
+// an enumeration are a list, indexed by value.
 
 // nameOf returns the name of v, or its kind and number if it has none.
 func nameOf[T ~uint8](names []string, kind string, v T) string {
@@ -24,7 +24,7 @@ func textOf[T ~uint8](names []string, kind string, v T) ([]byte, error) {
 	return nil, fmt.Errorf("%s %d has no name", kind, uint8(v))
 }
 
-// valueOf sets v to the value whose name is text.
+// valueOf sets v to the value that is named by text.
 func valueOf[T ~uint8](names []string, kind string, text []byte, v *T) error {
 	i := slices.Index(names, string(text))
 	if i < 0 {

@@ -1,9 +1,10 @@
-// Package unwind walks stacks: from the registers of a thread to its frames,
-// each with the method that found it and how far it may be trusted.
+// Package unwind walks stacks. It starts from the registers of a thread and
+// finds the frames. For each frame it tells which method found it and how far
+// the frame can be trusted.
 //
-// It reads memory and tables, and nothing else: it knows no files, no names
-// and no threads. Methods make rows, one function applies them, and every
-// check that guards against damage is made there.
+// The package only reads memory and tables. It knows nothing about files, names
+// or threads. Methods make rows. One function applies the rows and makes every
+// check against damaged data.
 package unwind
 
 import (
@@ -16,28 +17,29 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// Unwinder walks stacks of one process, which must not change meanwhile. Fill
-// in the fields and call Unwind as often as wanted; Arch, Mem and Find are
-// remembered from the first call on. It is not safe for concurrent use: every
-// worker has its own, around the same memory and modules.
+// Unwinder walks the stacks of one process. The process must not change
+// meanwhile. Fill in the fields, then call Unwind as often as you like. Do not
+// change Arch, Mem and Find after the first call, because the Unwinder remembers
+// what it learned by them. An Unwinder is not safe for concurrent use: give every
+// worker its own, with the same memory and modules.
 type Unwinder struct {
 	Arch *arch.Arch
 	// Mem is the memory of the process.
 	Mem memreader.Reader
-	// Find tells what is at an address; a zero Place if nothing is mapped. It is
-	// called for most frames, so it should be fast.
+	// Find tells what is at an address. It returns a zero Place if nothing is
+	// mapped there. It is called for most frames, so it should be fast.
 	Find func(addr uint64) Place
-	// Steppers are asked in order, those that may be trusted most first: Go's
-	// (package gostack), SFrame, frame pointers where the module promises them,
-	// call frame information, and where no table has a row the code itself
-	// (package codewalk), then frame pointers. Steppers have scratch: every
-	// Unwinder has its own.
+	// Steppers are asked in order, the most trustworthy first: Go's (package
+	// gostack), SFrame, frame pointers if the module promises them, and call frame
+	// information. If no table has a row, the code itself follows (package
+	// codewalk), and then frame pointers. Steppers have scratch memory, so every
+	// Unwinder needs its own.
 	Steppers []Stepper
 	// PACMask are the bits of a return address that a pointer authentication
 	// code may occupy; 0 for the architecture's default.
 	PACMask uint64
-	// Trapped says of the registers that their pc is behind the instruction that
-	// was being executed, and trapped.
+	// Trapped is set if the thread trapped and the pc in its registers is the
+	// address after the instruction that trapped.
 	Trapped bool
 	// MaxFrames bounds the frames of one stack; 0 for [DefaultMaxFrames].
 	MaxFrames int
@@ -45,17 +47,17 @@ type Unwinder struct {
 	MaxTime time.Duration
 
 	words memreader.Words // stack and data
-	code  memreader.Words // instructions, which are elsewhere
+	code  memreader.Words // instructions, which are far from stack and data
 	sites [maxSites]site
-	spare site // of an address whose place another one needs
+	spare site // used if f's own address occupies the cell of another address
 
-	walks  uint64  // how many there were, this one included
-	frames []Frame // dst of the walk in progress, with all its room
-	found  int     // how many of these there are
-	low    uint64  // no further SP of this walk may be below this
-	misses misses  // of the step that is made
+	walks  uint64  // the number of walks, including this one
+	frames []Frame // dst of the walk in progress, up to its capacity
+	found  int     // how many frames of that are filled in
+	low    uint64  // no later SP of this walk may be below this
+	misses misses  // the misses of the current step
 
-	// What steppers fill in and look at is kept here, for it not to be allocated.
+	// These are arguments of steppers. They are kept here to avoid allocations.
 	row    arch.Row
 	cursor Cursor
 
@@ -64,15 +66,16 @@ type Unwinder struct {
 }
 
 const (
-	// DefaultMaxFrames is more than an 8 MiB stack has room for in frames of
-	// 32 bytes, so that a runaway recursion is followed to its start.
+	// DefaultMaxFrames is the number of 32-byte frames in an 8 MiB stack. So a
+	// walk follows a runaway recursion to its start.
 	DefaultMaxFrames = 1 << 18
 
-	// maxDescents bounds how often a stack goes on at a lower address, behind a
-	// signal frame: each is to another stack, and only a forged chain has more.
+	// maxDescents bounds how often a walk continues at a lower address after a
+	// signal frame. Each time it goes to another stack; only a forged chain does
+	// so more often.
 	maxDescents = 256
 
-	// maxSites is how many return addresses are remembered. Threads of one
+	// maxSites is how many return addresses an Unwinder remembers. Threads of one
 	// process return to few places.
 	maxSites = 1 << 9
 )
@@ -86,9 +89,10 @@ func (u *Unwinder) Unwind(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 	return frames, stop
 }
 
-// Interrupted returns dst and the frames that were found by a call of Unwind which
-// did not return because Mem or Find panicked. Reading a mapped file does if the
-// file has shrunk; see [memreader.Guard]. It returns nil if Unwind has returned.
+// Interrupted returns the result of a call of Unwind that did not return because
+// Mem or Find panicked: dst with the frames that were found. Reading a mapped file
+// panics if the file has shrunk; see [memreader.Guard]. Interrupted returns nil if
+// Unwind has returned.
 func (u *Unwinder) Interrupted() []Frame {
 	if u.frames == nil {
 		return nil
@@ -150,7 +154,8 @@ func (u *Unwinder) walk(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 	}
 }
 
-// limited stops a walk at its last frame, whose caller is not sought.
+// limited stops a walk at its last frame. It does not look for that frame's
+// caller.
 func limited(frames []Frame, why limitError) ([]Frame, Stop) {
 	frames[len(frames)-1].Row = arch.Row{}
 	return frames, Stop{Limit, why}
@@ -169,17 +174,18 @@ func (u *Unwinder) start() {
 	u.low = 0
 }
 
-// descends reports whether the caller of f is not further up the same stack. A
-// handler that is interrupted by its own signal makes thousands of signal frames, but
-// each above the other.
+// descends reports whether SP does not grow from f to its caller, so that the
+// caller is on another stack. A handler that its own signal interrupts makes
+// thousands of signal frames, but each is above the one before.
 func (u *Unwinder) descends(f, caller *Frame) bool {
 	from, ok1 := f.Regs.Get(u.Arch.SP)
 	to, ok2 := caller.Regs.Get(u.Arch.SP)
 	return !ok1 || !ok2 || to <= from
 }
 
-// revisited reports whether an earlier frame is the same signal frame as f. A
-// loop has to pass through one that leads down: SP grows everywhere else.
+// revisited reports whether an earlier frame is the same signal frame as f. Every
+// loop passes through a signal frame that leads down, because SP grows everywhere
+// else.
 func revisited(frames []Frame, f *Frame) bool {
 	for i := range frames {
 		if g := &frames[i]; g.Signal && g != f && g.CFA == f.CFA && g.PC == f.PC {
