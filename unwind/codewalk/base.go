@@ -7,30 +7,30 @@ import (
 )
 
 const (
-	// maxBase bounds the stack, in bytes, of a function that the first one of a
-	// thread calls. Those of musl have 48.
+	// maxBase bounds the stack, in bytes, of a function that the first function of
+	// a thread calls. Such functions of musl have 48.
 	maxBase = 256
 
-	// maxArgs bounds the arguments of a process, and the variables of its
-	// environment, where its stack is to be known by them.
+	// maxArgs bounds the number of arguments of a process, and that of variables in
+	// its environment, by which the base of its stack is recognized.
 	maxArgs = 1 << 12
 
-	// maxAux bounds the entries of an auxiliary vector. auxEntry is the one with
-	// the program's entry [linux uapi/linux/auxvec.h].
+	// maxAux bounds the entries of an auxiliary vector. auxEntry is the type of the
+	// entry with the program's entry point [linux uapi/linux/auxvec.h].
 	maxAux   = 64
 	auxEntry = 9
 )
 
-// atBase makes the row of a function that the first one of a thread called, by a
-// call that does not tell where it goes: the first return address on the stack
-// is in code that has no caller. Before that may be where the kernel has put the
-// arguments of the process.
+// atBase makes the row of a function that the first function of a thread called.
+// The call does not tell where it goes, but the first return address on the stack
+// is in code that has no caller. If the arguments that the kernel put on the
+// stack come before any return address, the function itself has no caller.
 func (s *Stepper) atBase(c *unwind.Cursor, sp uint64, row *arch.Row) bool {
 	a := c.Arch
 	if c.Module == nil {
 		return false
 	}
-	own := sp&^7 - uint64(a.SPFromCFA) // below is what callees saved
+	own := sp&^7 - uint64(a.SPFromCFA) // callees save their registers below it
 	for at := own; at-own < maxBase; at += 8 {
 		ra, err := c.Mem.Uint64(at)
 		if s.work++; err != nil || s.work > maxCodeWork {
@@ -60,8 +60,8 @@ func (s *Stepper) atBase(c *unwind.Cursor, sp uint64, row *arch.Row) bool {
 	return false
 }
 
-// startsAt reports whether the function that pc is in, with its frame at sp, is
-// the first of the process.
+// startsAt reports whether the function that pc is in is the first function of
+// the process. Its frame is at sp.
 func (s *Stepper) startsAt(c *unwind.Cursor, pc, sp uint64) bool {
 	at, regs, row := *c, arch.Regs{}, arch.Row{}
 	regs.Set(c.Arch.SP, sp)
@@ -73,11 +73,11 @@ func (s *Stepper) startsAt(c *unwind.Cursor, pc, sp uint64) bool {
 	return err == nil && s.startsProcess(c, cfa)
 }
 
-// startsProcess reports whether the stack at an address is as the kernel makes it
-// for a new process: the number of arguments, pointers to them and to the
-// environment, each with 0 behind, and the auxiliary vector, which has the
-// program's entry [System V psABI, 3.4.1]. A function with its CFA there has no
-// caller, whatever the link register was.
+// startsProcess reports whether the stack at an address looks as the kernel makes
+// it for a new process. It has the number of arguments, then pointers to them and
+// a 0, then pointers to the environment and a 0, then the auxiliary vector with
+// the program's entry point [System V psABI, 3.4.1]. A function whose CFA is that
+// address has no caller, no matter what the link register held.
 func (s *Stepper) startsProcess(c *unwind.Cursor, at uint64) bool {
 	n, err := c.Mem.Uint64(at)
 	if err != nil || n == 0 || n > maxArgs || at%16 != 0 {

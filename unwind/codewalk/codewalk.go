@@ -1,8 +1,8 @@
-// Package codewalk finds the callers of functions that no table describes, by
-// following their instructions on paper: how SP, FP and saved registers change
-// from the start of a function to pc, or from pc to where the function returns.
-// It also knows what the kernel puts at the base of a process's first stack, where
-// such functions often begin.
+// Package codewalk finds the callers of functions that no table describes. It
+// follows their instructions without running them, and notes how SP, FP and saved
+// registers change, either from the start of a function to pc or from pc to the
+// return of the function. It also knows what the kernel puts at the base of a
+// process's first stack, where such functions are common.
 package codewalk
 
 import (
@@ -12,27 +12,31 @@ import (
 )
 
 const (
-	// maxScan bounds the stack that is searched for a return address, in bytes.
+	// maxScan bounds the part of a stack that is searched for a return address, in
+	// bytes.
 	maxScan = 16 << 10
 
-	// maxCodeWork bounds the words of stacks that one Unwinder looks at and, each
-	// counted as followCost words, the instructions that it follows: less
-	// than a second. Paths are remembered, so that only forged stacks need as many.
+	// maxCodeWork bounds the words of stacks that one Unwinder looks at and the
+	// instructions that it follows. An instruction counts as followCost words. The
+	// bound amounts to less than a second. Routes are remembered, so only forged
+	// stacks need that much.
 	maxCodeWork = 1 << 23
 	followCost  = 16
 )
 
-// Stepper follows the instructions of a function that no table describes.
-// Where a direct call before an address on the stack, or in the link register,
-// may have been to this function, it goes from there to pc, and that address has
-// to be where the code has put it. Otherwise it goes from pc to where the function
-// returns; where it does not, the thread may have begun in the function before.
+// Stepper follows the instructions of a function that no table describes. It
+// first looks for a return address on the stack, or in the link register, behind
+// a call that may have been to this function. If there is one, it follows the
+// code from the target of the call to pc, and checks that the return address is
+// where the code put it. Otherwise it follows the code from pc to the return of
+// the function. If the function does not return, the thread may have begun in
+// the function that called it.
 type Stepper struct {
 	now, later []state
-	at         state // the instruction that is looked at
+	at         state // the state at the current instruction
 	flow       disasm.Flow
 	seen       map[uint64]bool
-	routes     map[route]*state // those followed; nil if they do not lead there
+	routes     map[route]*state // the routes that were followed; nil if no path leads there
 	extra      []arch.RegRule
 	work       int
 }
@@ -47,7 +51,8 @@ func (s *Stepper) Row(c *unwind.Cursor, row *arch.Row) (bool, error) {
 	if !ok1 || !ok2 || c.Module.Starts(c.PC) {
 		return false, nil
 	}
-	// Behind a call the link register holds what it returned to, if anything.
+	// After a call, the link register holds the address to which that call
+	// returned, if it holds anything useful.
 	lr, inLR := c.Regs.Get(c.Arch.LR)
 	lr &^= c.PACMask
 	inLR = inLR && lr != pc
@@ -57,8 +62,9 @@ func (s *Stepper) Row(c *unwind.Cursor, row *arch.Row) (bool, error) {
 	return !inLR && s.atBase(c, sp, row), nil
 }
 
-// calledByLR makes the row of a function that the call before the address in the
-// link register led to, if the code from there to pc has left it in that register.
+// calledByLR makes the row of a function that was called by the call before the
+// address in the link register. It does so if the code from the target of the call
+// to pc left the address in that register.
 func (s *Stepper) calledByLR(c *unwind.Cursor, lr, pc uint64, row *arch.Row) bool {
 	start, ok := calledBefore(c, lr, pc)
 	if !ok {
@@ -68,8 +74,9 @@ func (s *Stepper) calledByLR(c *unwind.Cursor, lr, pc uint64, row *arch.Row) boo
 	return p != nil && s.fromEntry(c, p, row) && row.RA == c.Arch.Entry.RA
 }
 
-// calledByStack makes the row of a function that the call before an address on the
-// stack led to, if the code from there to pc has put it at that place.
+// calledByStack makes the row of a function that was called by the call before an
+// address on the stack. It does so if the code from the target of the call to pc
+// put the address at that place.
 func (s *Stepper) calledByStack(c *unwind.Cursor, sp, pc uint64, row *arch.Row) bool {
 	for at := sp &^ 7; at-sp&^7 < maxScan; at += 8 {
 		ra, err := c.Mem.Uint64(at)
@@ -89,7 +96,7 @@ func (s *Stepper) calledByStack(c *unwind.Cursor, sp, pc uint64, row *arch.Row) 
 	return false
 }
 
-// calledBefore returns where the call before ra goes to, if that is near pc.
+// calledBefore returns the target of the call before ra, if it is near pc.
 func calledBefore(c *unwind.Cursor, ra, pc uint64) (start uint64, ok bool) {
 	insn, err := c.Code.Bytes(ra-disasm.CallSize, disasm.CallSize)
 	if err != nil || !c.Arch.EndsInCall(insn) {
@@ -104,8 +111,8 @@ func calledBefore(c *unwind.Cursor, ra, pc uint64) (start uint64, ok bool) {
 	return start, ok && pc-start+unwind.MaxUndescribed < 2*unwind.MaxUndescribed
 }
 
-// fromStart returns what is known at pc if the function at start, or one that it
-// ends in a jump to, goes there; otherwise nil.
+// fromStart returns what is known at pc if pc is in the function at start, or in
+// one that this function jumps to at its end. Otherwise it returns nil.
 func (s *Stepper) fromStart(c *unwind.Cursor, start, pc uint64) *state {
 	a := c.Arch
 	from := state{at: start, sp: startValue(a, a.SP), fp: a.Entry.FP, ra: a.Entry.RA}
@@ -140,11 +147,12 @@ func (s *Stepper) fromEntry(c *unwind.Cursor, p *state, row *arch.Row) bool {
 	return row.RA.Base == arch.CFA || row.RA == a.Entry.RA
 }
 
-// returns makes the row of a function by the code from pc on. It finds nothing
-// if that makes room on the stack, which functions do only at their start:
-// behind a call that does not return, it may be another's. Of one that does not
-// make room, the CFA is then none by the ABI, or the return address was in the
-// link register before a call.
+// returns makes the row of a function by following the code from pc on. It finds
+// nothing if that code makes room on the stack. Functions do that only at their
+// start, so the code may belong to the next function, after a call that does not
+// return. If the next function makes no room, other checks fail: the CFA is not
+// aligned as the ABI demands, or its return address would be in the link register,
+// which the call overwrote.
 func (s *Stepper) returns(c *unwind.Cursor, pc uint64, inLR bool, row *arch.Row) bool {
 	a := c.Arch
 	if !s.toReturn(c, pc, inLR, row) {
@@ -166,7 +174,8 @@ func (s *Stepper) returns(c *unwind.Cursor, pc uint64, inLR bool, row *arch.Row)
 	return !ok || start <= pc || s.fromStart(c, start, pc) != nil
 }
 
-// toReturn makes the row of a function by where the code from pc on returns.
+// toReturn follows the code from pc to a return, and makes the row from what is
+// known there.
 func (s *Stepper) toReturn(c *unwind.Cursor, pc uint64, inLR bool, row *arch.Row) bool {
 	a := c.Arch
 	from := state{at: pc, sp: arch.SameValue(a.SP), fp: arch.SameValue(a.FP), ra: a.Entry.RA}
@@ -195,7 +204,7 @@ func (s *Stepper) toReturn(c *unwind.Cursor, pc uint64, inLR bool, row *arch.Row
 	return true
 }
 
-// restore adds the rules of the registers that were stored or loaded.
+// restore adds rules for the registers that the code stored or loaded.
 func (s *Stepper) restore(a *arch.Arch, p *state, row *arch.Row) {
 	s.extra = s.extra[:0]
 	for i, rule := range p.moved {

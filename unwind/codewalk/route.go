@@ -13,42 +13,46 @@ const (
 	// codeRegs is how many registers are followed: the general ones.
 	codeRegs = 31
 
-	// maxRoutes is how many routes are remembered, of some 600 bytes each. The code of a
-	// program that no table describes has fewer.
+	// maxRoutes is how many routes are remembered. Each takes some 600 bytes. The
+	// code of one program that no table describes has fewer.
 	maxRoutes = 1 << 13
 )
 
-// route is a question: what is known of the registers when the code that begins at
-// from has come to the instruction at to, or to a return if to is 0? inLR tells
-// whether the link register may hold the return address at the start.
+// route is a question: what is known about the registers when the code that begins
+// at from has reached the instruction at to? If to is 0, the code must reach a
+// return. inLR tells whether the link register may hold the return address at the
+// start.
 type route struct {
 	from, to uint64
 	inLR     bool
 }
 
-// state is what is known when an instruction is reached, by the CFA at the
-// function's start or the registers at pc: SP, FP and the return address as far
-// as it is in the link register, and of registers where they were stored or
-// loaded from, if they were.
+// state is what is known when an instruction is reached. Rules are relative to
+// the CFA if the path begins at the function's start, or to the registers at pc if
+// it begins there. sp, fp and ra are the rules for SP, FP and the return address
+// in the link register. moved says where registers were stored, or from where they
+// were loaded.
 type state struct {
 	at         uint64
 	sp, fp, ra arch.Rule
 	moved      [codeRegs]arch.Rule
-	// late are registers that were stored behind pc: what was loaded from there
-	// is not there yet. lost are those that were.
+	// late are registers that the code after pc stores. At pc, the memory does not
+	// hold them yet. lost are registers whose value is unknown because such memory
+	// was loaded, or memory at an unknown address.
 	late, lost arch.RegSet
 }
 
-// verdict is what becomes of a path at an instruction.
+// verdict says what to do with a path at an instruction.
 type verdict uint8
 
 const (
 	goOn    verdict = iota
 	giveUp          // the path leads elsewhere
-	reached         // the instruction is what was looked for
+	reached         // the path has reached its goal
 )
 
-// follow answers a route, or remembers the answer; nil if no path leads there.
+// follow answers a route, from memory if it was asked before. It returns nil if
+// no path leads there.
 func (s *Stepper) follow(c *unwind.Cursor, from state, way route, judge func(*state, *disasm.Flow) verdict) *state {
 	p, known := s.routes[way]
 	if !known {
@@ -65,9 +69,9 @@ func (s *Stepper) follow(c *unwind.Cursor, from state, way route, judge func(*st
 	return p
 }
 
-// search follows the paths from an instruction until one is judged to have
-// reached what is looked for. Those through
-// fewer calls come first: a call may not return.
+// search follows the paths from an instruction until judge says that one has
+// reached its goal. It follows paths with fewer calls first, because a call may
+// not return.
 func (s *Stepper) search(c *unwind.Cursor, from state, judge func(*state, *disasm.Flow) verdict) *state {
 	if s.seen == nil {
 		s.seen = make(map[uint64]bool)
@@ -142,8 +146,8 @@ func (p *state) execute(a *arch.Arch, f *disasm.Flow) {
 	*p = next
 }
 
-// store notes where a register was saved: the first time that it was stored,
-// if it still was what the caller had.
+// store notes where a register was saved. Only the first store counts, and only
+// if the register still had the caller's value.
 func (p *state) store(a *arch.Arch, before *state, reg arch.Reg, at arch.Rule) {
 	switch {
 	case at.Base != arch.CFA:
@@ -155,8 +159,8 @@ func (p *state) store(a *arch.Arch, before *state, reg arch.Reg, at arch.Rule) {
 	}
 }
 
-// load notes that a register is as it was at the function's start or, behind pc,
-// from where its value comes.
+// load notes that a register has its value from the function's start again. On a
+// path from pc, it notes where the value was loaded from.
 func (p *state) load(a *arch.Arch, reg arch.Reg, at arch.Rule) {
 	value := startValue(a, reg)
 	switch {
@@ -184,7 +188,7 @@ func (p *state) load(a *arch.Arch, reg arch.Reg, at arch.Rule) {
 	}
 }
 
-// startValue is what is known of a register where its function starts.
+// startValue returns what is known about a register at the start of a function.
 func startValue(a *arch.Arch, reg arch.Reg) arch.Rule {
 	switch reg {
 	case a.SP:
@@ -198,7 +202,7 @@ func startValue(a *arch.Arch, reg arch.Reg) arch.Rule {
 	}
 }
 
-// value returns what a rule in terms of SP, FP and the link register gives.
+// value returns the value of a rule that refers to SP, FP or the link register.
 func (p *state) value(a *arch.Arch, r arch.Rule) arch.Rule {
 	from := arch.SameValue(r.Reg)
 	switch r.Reg {
