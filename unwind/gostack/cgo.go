@@ -6,14 +6,15 @@ import (
 	"github.com/sfcore/sfcore/arch"
 )
 
-// The functions by which Go calls C and C calls Go; see the drawings in switch.go.
+// The functions in this file handle the calls from Go to C and from C to Go. See
+// the drawings in switch.go.
 
-// maxCallbacks bounds the calls from C that are passed in search of one. Each
-// takes some hundred bytes of a stack.
+// maxCallbacks bounds the calls from C that a search looks at. Each takes some
+// hundred bytes of a stack.
 const maxCallbacks = 1 << 16
 
-// asmcgocall makes the row of the function that calls C: it keeps the way back
-// on g0, at one of the places that versions of Go have for it.
+// asmcgocall makes the row of the function that calls C. The function keeps the
+// way back on g0. The place depends on the version of Go.
 func (s *Stepper) asmcgocall(f *frame, row *arch.Row) error {
 	var first error
 	for _, at := range s.abi.saved {
@@ -33,10 +34,11 @@ func (s *Stepper) asmcgocall(f *frame, row *arch.Row) error {
 	return first
 }
 
-// calledC makes the row of asmcgocall by what it saved: goroutine g, and how far SP
-// was below the top of its stack. The goroutine's stack may have moved since, so
-// that SP itself would not do [src/runtime/asm_amd64.s: asmcgocall]. If asmcgocall
-// was called on a stack of the thread, SP has not gone far.
+// calledC makes the row of asmcgocall from what it saved: goroutine g, and the
+// distance of SP from the top of its stack. asmcgocall does not save SP itself,
+// because the goroutine's stack may move meanwhile
+// [src/runtime/asm_amd64.s: asmcgocall]. If asmcgocall was called on a stack of
+// the thread, the old SP is close to the new one.
 func (s *Stepper) calledC(f *frame, row *arch.Row, g, depth uint64) error {
 	size, sp := f.delta-s.abi.room, depth
 	w := words{mem: f.Mem}
@@ -55,9 +57,9 @@ func (s *Stepper) calledC(f *frame, row *arch.Row, g, depth uint64) error {
 	return nil
 }
 
-// checkCallOfC checks that goroutine g called C with SP at sp. The runtime has that
-// once more: in the goroutine's sched or, if C called Go again meanwhile, by the
-// frame that was made for that call.
+// checkCallOfC checks that goroutine g called C with SP at sp. The runtime keeps
+// that SP in a second place: in the goroutine's sched. If C called Go again
+// meanwhile, the frame that was made for that call tells it.
 func (s *Stepper) checkCallOfC(f *frame, g, sp uint64, size int64) error {
 	t := &s.thread
 	if err := t.learn(f.Mem, g); err != nil {
@@ -84,12 +86,12 @@ func (s *Stepper) checkCallOfC(f *frame, g, sp uint64, size int64) error {
 	return nil
 }
 
-// cgocallback makes the row of the function that goes from g0, where C called
+// cgocallback makes the row of the function that switches from g0, where C called
 // Go, to the goroutine's stack.
 func (s *Stepper) cgocallback(f *frame, row *arch.Row) error {
 	_, ok, err := s.calledFromC(f, f.sp)
 	if ok {
-		s.plain(f, row) // it is still on g0
+		s.plain(f, row) // the frame is still on g0
 		return nil
 	}
 	t := &s.thread
@@ -123,9 +125,9 @@ func (s *Stepper) cgocallback(f *frame, row *arch.Row) error {
 	return nil
 }
 
-// callbackFrom returns where on g0 the frame of cgocallback is that belongs to the
-// one on the goroutine's stack. sp is that of the last call from C; each has the
-// one before.
+// callbackFrom finds the frame of cgocallback on g0 that belongs to its frame on
+// the goroutine's stack, and returns the frame's SP. sp is the SP of the last call
+// from C. Each of these frames holds the SP of the one before.
 func (s *Stepper) callbackFrom(f *frame, sp uint64) (own uint64, ok bool, err error) {
 	for range maxCallbacks {
 		cfa, ok, err := s.calledFromC(f, sp)
@@ -145,9 +147,10 @@ func (s *Stepper) callbackFrom(f *frame, sp uint64) (own uint64, ok bool, err er
 	return 0, false, nil
 }
 
-// calledFromC returns the CFA of a frame of cgocallback at sp, and whether it is
-// one that C called: by crosscall2 [src/runtime/cgo/asm_amd64.s]. Its return address
-// is above the frame, or at the lowest address where Go saves the link register.
+// calledFromC returns the CFA of a frame of cgocallback at sp, and whether C made
+// that call. C calls it through crosscall2 [src/runtime/cgo/asm_amd64.s]. Its
+// return address is above the frame. On architectures with a link register, Go
+// saves that register at the frame's lowest address.
 func (s *Stepper) calledFromC(f *frame, sp uint64) (cfa uint64, ok bool, err error) {
 	cfa = sp + uint64(s.abi.callbackFrame+s.abi.pushed)
 	at := sp
@@ -159,8 +162,9 @@ func (s *Stepper) calledFromC(f *frame, sp uint64) (cfa uint64, ok bool, err err
 }
 
 // sameArguments compares the arguments that cgocallback has on the goroutine's
-// stack, for the function that it calls, with its own on g0: one is the address
-// of the caller's variables in C, which no other call that goes on has.
+// stack, for the function that it calls, with its own arguments on g0. One of them
+// is the address of the C caller's variables, which differs for every call in
+// progress.
 func (s *Stepper) sameArguments(w *words, sp, cfa uint64) bool {
 	for off := s.abi.args; off < s.abi.args+3*8; off += 8 {
 		if own, copied := w.at(cfa+uint64(off)), w.at(sp+uint64(off)); own != copied {

@@ -8,28 +8,30 @@ import (
 )
 
 const (
-	// gSize and mSize are how much of g and m is looked at, in bytes.
+	// gSize and mSize are the parts of g and m that a Stepper reads, in bytes.
 	gSize = 128
 	mSize = 208
 
-	// below is what is looked at below SP: arguments and what a call pushed.
+	// below is the part of a stack that a Stepper reads below SP, in bytes. It
+	// holds arguments and what a call pushed.
 	below = 64
 
-	// g0Size bounds what is taken of a stack of a thread, in bytes.
+	// g0Size bounds the part of a thread's own stack that is returned, in bytes.
 	g0Size = 1 << 20
 
-	// frameScan is how far above SP a thread in C is searched for the goroutine
-	// that called C, in bytes, and maxCandidates how many words are tried of one
-	// thread, maxTried of all: some hundred microseconds, and milliseconds.
+	// frameScan is the part of the stack above SP, in bytes, in which Follow
+	// searches for the goroutine that called C. maxCandidates bounds the words
+	// that it tries for one thread, which takes some hundred microseconds.
+	// maxTried bounds them for all threads, which takes some milliseconds.
 	frameScan     = 4 << 10
 	maxCandidates = 64
 	maxTried      = 1 << 12
 )
 
-// Follow returns where, by Addr and Size, the memory is that a [Stepper] needs
-// for stacks of threads with these registers, besides what is above their SP, for
-// core.AttachOptions. It reads no table: that there is Go at all is seen by g in a
-// thread's registers.
+// Follow returns the memory that a [Stepper] needs for the stacks of threads with
+// these registers, in addition to the memory above their SP. Of each segment, only
+// Addr and Size are set. It is meant for core.AttachOptions. Follow does not read
+// tables. It recognizes a Go program by g in a thread's registers.
 func Follow(a *arch.Arch, threads []arch.Regs, mem memreader.Reader) []memreader.Segment {
 	abi := abiOf(a)
 	if abi == nil {
@@ -37,7 +39,7 @@ func Follow(a *arch.Arch, threads []arch.Regs, mem memreader.Reader) []memreader
 	}
 	words := memreader.Words{R: mem, BigEndian: a.BigEndian}
 	var found []memreader.Segment
-	var rest []uint64 // SP of threads with something else in that register
+	var rest []uint64 // SP of threads whose register does not hold g
 	for i := range threads {
 		var t thread
 		g, _ := threads[i].Get(abi.g)
@@ -66,7 +68,7 @@ func Follow(a *arch.Arch, threads []arch.Regs, mem memreader.Reader) []memreader
 	return found
 }
 
-// candidates returns words above sp that may be a goroutine's address.
+// candidates returns words above sp that may be the address of a goroutine.
 func candidates(a *arch.Arch, mem memreader.Reader, sp uint64) []uint64 {
 	var order binary.ByteOrder = binary.LittleEndian
 	if a.BigEndian {
@@ -83,8 +85,8 @@ func candidates(a *arch.Arch, mem memreader.Reader, sp uint64) []uint64 {
 	return all
 }
 
-// ranges returns the memory of the thread's structures and of the stacks that
-// it left.
+// ranges returns the memory of the thread's structures, and of the stacks that
+// the thread left.
 func (t *thread) ranges(mem *memreader.Words) []memreader.Segment {
 	w := words{mem: mem}
 	g0SP := w.at(t.g0 + gSchedSP)

@@ -2,38 +2,39 @@ package gostack
 
 import "github.com/sfcore/sfcore/arch"
 
-// abi is what Go's runtime does on one architecture
+// abi says what Go's runtime does on one architecture
 // [src/runtime/asm_amd64.s, asm_arm64.s, asm_s390x.s]. Offsets are in bytes.
 type abi struct {
 	g      arch.Reg // holds the current g in Go code
-	pushed int64    // what a call pushes: the return address, or nothing
+	pushed int64    // size of what a call pushes: the return address, or nothing
 
-	// pushedLR is what preparePanic and pushCall take of the stack to save the
-	// link register.
+	// pushedLR is the room on the stack that preparePanic and pushCall take to save
+	// the link register.
 	pushedLR int64
-	// args is from the CFA to the arguments of functions in assembly.
+	// args is the distance from the CFA to the arguments of functions in assembly.
 	args int64
 
-	// saved are where asmcgocall keeps, from SP on g0, the goroutine and how far
-	// its SP is below the top of its stack; in the order in which to try. noG is
-	// set where the goroutine is 0 if the stack was not switched, with the old SP
-	// in place of the depth.
+	// saved are the places, from SP on g0, where asmcgocall keeps the goroutine and
+	// the distance of its SP from the top of its stack. They are in the order in
+	// which to try them. noG is set if asmcgocall saves 0 for the goroutine when it
+	// does not switch stacks. It then saves the old SP instead of the distance.
 	saved []slots
 	noG   bool
-	// room is what asmcgocall lowers SP by on g0 as the table sees it, to which
-	// that is one stack.
+	// room is how far asmcgocall lowers SP on g0. The table counts it, because it
+	// knows of only one stack.
 	room int64
-	// callbackFrame is the size of cgocallback's frame, and outer where in it,
-	// from SP, it keeps the value that g0.sched.sp had.
+	// callbackFrame is the size of cgocallback's frame. outer is the place in it,
+	// from SP, of the value that g0.sched.sp had before.
 	callbackFrame, outer int64
-	// mcallG is where mcall's callee, or mcall itself, keeps the goroutine.
+	// mcallG is where mcall's callee, or mcall itself, keeps the goroutine, from SP.
 	mcallG int64
 
-	// savedSP tells in which register, unchanged by C code, functions keep SP.
+	// savedSP are the registers in which functions keep SP while they call C, which
+	// does not change them. The key is the name of the function.
 	savedSP map[string]arch.Reg
 
-	// crosscallFrame is the size of crosscall2's frame, to which some versions add
-	// a word, at its calls; crosscallSaved is where registers are, from SP.
+	// crosscallFrame is the size of crosscall2's frame at its calls. Some versions
+	// add a word to it. crosscallSaved are the places of saved registers, from SP.
 	crosscallFrame int64
 	crosscallSaved []arch.RegLoc
 }
@@ -80,7 +81,7 @@ var s390x = abi{
 	crosscallSaved: registers(6, 14, 96+48),
 }
 
-// registers returns the places of registers stored one after the other.
+// registers returns the places of registers that are stored one after the other.
 func registers(first, last arch.Reg, off uint16) []arch.RegLoc {
 	var locs []arch.RegLoc
 	for r := first; r <= last; r++ {
@@ -101,14 +102,14 @@ const (
 	mG0      = 0
 )
 
-// layout is where fields are that follow a gobuf, of which a Go after
-// 1.23 has dropped the field ret.
+// layout holds the offsets of fields that follow a gobuf. A version of Go after
+// 1.23 removed the field ret from gobuf.
 type layout struct {
 	schedLR, gsignal, curg uint64
 }
 
-// layouts are tried in turn: the one is right by which the thread's structures
-// refer to one another.
+// layouts are tried in turn. With the right one, the thread's structures refer to
+// one another.
 var layouts = []layout{
 	{schedLR: 88, gsignal: 72, curg: 184},
 	{schedLR: 96, gsignal: 80, curg: 192},

@@ -6,16 +6,18 @@ import (
 	"github.com/sfcore/sfcore/arch"
 )
 
-// The functions that go to g0 to come back by g.sched. All of them enter g0 at
-// g0.sched.sp [src/runtime/asm_amd64.s: systemstack, morestack, mcall].
+// This file handles the functions that switch to g0 and come back by g.sched. All
+// of them enter g0 at g0.sched.sp
+// [src/runtime/asm_amd64.s: systemstack, morestack, mcall].
 
-// maxEntered is how far below g0.sched.sp SP may be in a function that has
-// entered g0: it made room for a word, and aligned SP.
+// maxEntered is how far SP may be below g0.sched.sp, in bytes, in a function that
+// has entered g0. The function made room for a word, and aligned SP.
 const maxEntered = 32
 
-// systemstack makes the row of the function that runs another on g0, to return
-// to the goroutine by its sched. That has the address of systemstack_switch, for
-// tracebacks [src/runtime/asm_amd64.s: gosave_systemstack_switch].
+// systemstack makes the row of the function that runs another function on g0. It
+// returns to the goroutine by the goroutine's sched. For tracebacks, sched.pc is
+// the address of systemstack_switch
+// [src/runtime/asm_amd64.s: gosave_systemstack_switch].
 func (s *Stepper) systemstack(f *frame, row *arch.Row) error {
 	g, sp, err := s.scheduled(f)
 	if err != nil {
@@ -37,10 +39,10 @@ func (s *Stepper) systemstack(f *frame, row *arch.Row) error {
 	return nil
 }
 
-// morestack makes the row of the function that makes a goroutine's stack
-// larger: it is called at the first instructions of others, whose pc and SP it
-// has put in g.sched. The link register is there too, since those have not saved
-// it yet [src/runtime/asm_arm64.s: morestack].
+// morestack makes the row of the function that enlarges a goroutine's stack. Other
+// functions call it at their first instructions. It has put their pc and SP into
+// g.sched, and also the link register, because they have not saved that yet
+// [src/runtime/asm_arm64.s: morestack].
 func (s *Stepper) morestack(f *frame, row *arch.Row) error {
 	g, sp, err := s.scheduled(f)
 	if err != nil {
@@ -57,9 +59,10 @@ func (s *Stepper) morestack(f *frame, row *arch.Row) error {
 	return nil
 }
 
-// mcall makes the row of the function that leaves a goroutine for the
-// scheduler. Mostly that goroutine is gone by now, to go on elsewhere, and the
-// stack of the thread ends here; but one that was called from C comes back.
+// mcall makes the row of the function that leaves a goroutine for the scheduler.
+// In most cases the thread no longer runs that goroutine, which continues
+// elsewhere, so the stack of the thread ends here. But a goroutine that C called
+// comes back to this thread.
 func (s *Stepper) mcall(f *frame, row *arch.Row) error {
 	t := &s.thread
 	if !t.known {
@@ -79,9 +82,10 @@ func (s *Stepper) mcall(f *frame, row *arch.Row) error {
 	return nil
 }
 
-// parked makes the row of mcall on a thread that runs no goroutine: the zero row,
-// as there is no caller, or that of the goroutine that C called and that waits. mcall
-// has its address as the argument of what it calls, at abi.mcallG
+// parked makes the row of mcall on a thread that runs no goroutine. That is the
+// zero row, because there is no caller. But if C called a goroutine that is now
+// waiting, the row leads to that goroutine. mcall passes the goroutine's address
+// as an argument, at abi.mcallG
 // [src/runtime/asm_amd64.s: mcall, "open up space for fn's arg spill slot"].
 func (s *Stepper) parked(f *frame, row *arch.Row) error {
 	w := words{mem: f.Mem}
@@ -108,8 +112,8 @@ func (s *Stepper) parked(f *frame, row *arch.Row) error {
 	return nil
 }
 
-// scheduled returns the goroutine that the thread left for g0, and its SP, of a
-// function that has entered g0 there.
+// scheduled returns the goroutine that the thread left for g0, and the
+// goroutine's SP. f is the frame of a function that has entered g0.
 func (s *Stepper) scheduled(f *frame) (g, sp uint64, err error) {
 	t := &s.thread
 	switch {
@@ -132,8 +136,8 @@ func (s *Stepper) scheduled(f *frame) (g, sp uint64, err error) {
 	return t.curg, sp, nil
 }
 
-// entered checks that SP is where functions enter g0, from which a walk goes to
-// the goroutine once.
+// entered checks that SP is where functions enter g0, and that the walk has not
+// gone from there to a goroutine before.
 func (s *Stepper) entered(f *frame) error {
 	w := words{mem: f.Mem}
 	at := w.at(s.thread.g0 + gSchedSP)
@@ -146,9 +150,10 @@ func (s *Stepper) entered(f *frame) error {
 	return nil
 }
 
-// resumed makes the row of a function that left its caller to go on by sched:
-// at sched.pc, with SP as after the return. Where calls push, the return address
-// is below [src/runtime/asm_amd64.s: mcall].
+// resumed makes the row of a function whose caller continues by sched: at
+// sched.pc, with sched.sp as SP, which is what it is after the return. If calls
+// push a return address, it is just below that SP
+// [src/runtime/asm_amd64.s: mcall].
 func (s *Stepper) resumed(f *frame, row *arch.Row, g, sp uint64) error {
 	w := words{mem: f.Mem}
 	pc := w.at(g + gSchedPC)

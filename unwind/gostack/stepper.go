@@ -1,13 +1,13 @@
-// Package gostack finds the callers of Go functions, also where Go's runtime
-// goes from one stack to another: to call C, to be called from C, and to run
-// what must not run on a goroutine's stack. It knows the runtime of Go 1.17 and
-// later on amd64, aarch64 and s390x.
+// Package gostack finds the callers of Go functions. It also follows Go's runtime
+// from one stack to another. The runtime switches stacks to call C, when C calls
+// Go, and to run code that must not run on a goroutine's stack. The package knows
+// the runtime of Go 1.17 and later on amd64, aarch64 and s390x.
 //
-// Frame sizes are in Go's table of functions. Where the stack is switched, the
-// runtime keeps the way back in its structures m (a thread) and g (a goroutine
-// or one of the thread's own stacks). What is read of them is believed only as
-// far as it agrees with the rest: see machine.go for where things are, switch.go
-// for drawings of the stacks, and cgo.go and sched.go for what is checked.
+// Frame sizes are in Go's table of functions. When the runtime switches stacks, it
+// keeps the way back in its structures m (a thread) and g (a goroutine or one of
+// the thread's own stacks). Their contents are used only if they agree with
+// everything else. See machine.go for the layout of the structures, switch.go for
+// drawings of the stacks, and cgo.go and sched.go for the checks.
 package gostack
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/sfcore/sfcore/unwind/pclntab"
 )
 
-// Stepper makes rows for the functions of Go modules. It remembers what it
-// learned of a thread during one walk; every Unwinder has its own.
+// Stepper makes rows for the functions of Go modules. During one walk, it
+// remembers what it learned about the thread. Every Unwinder needs its own.
 type Stepper struct {
 	abi    *abi
 	walk   uint64
@@ -29,20 +29,21 @@ type Stepper struct {
 	row    [maxExtra]arch.RegRule // what row.Extra refers to
 }
 
-// maxExtra is the most that crosscall2 of s390x has: all saved registers.
+// maxExtra is the number of rules that a row may need. crosscall2 of s390x needs
+// most, for all saved registers.
 const maxExtra = 20
 
 // Method implements [unwind.Stepper]. Rows that lead to another stack make it
 // [unwind.Goroutine].
 func (*Stepper) Method() unwind.Method { return unwind.Pclntab }
 
-// frame is the frame whose caller is sought.
+// frame is the frame whose caller the stepper looks for.
 type frame struct {
 	*unwind.Cursor
 	fn    pclntab.Func
 	flags pclntab.Flags
 	sp    uint64
-	delta int64 // from sp to where it was at the first instruction
+	delta int64 // from sp to the SP at the first instruction, in bytes
 }
 
 var errDelta = errors.New("SP is unknown")
@@ -83,7 +84,7 @@ func (s *Stepper) Row(c *unwind.Cursor, row *arch.Row) (bool, error) {
 func (s *Stepper) find(f *frame, row *arch.Row) error {
 	row.Extra = s.row[:0]
 	switch string(f.fn.Name()) {
-	case "runtime.sigtramp": // marked as outermost, but the kernel called it
+	case "runtime.sigtramp": // it is marked as outermost, but the kernel called it
 		s.plain(f, row)
 		return nil
 	case "crosscall2":
@@ -111,8 +112,8 @@ func (s *Stepper) plain(f *frame, row *arch.Row) {
 	s.extra(row, s.abi.g, arch.SameValue(s.abi.g))
 }
 
-// frameAt makes the row of a function whose frame of size bytes, without what a
-// call pushed, begins where sp says.
+// frameAt makes the row of a function whose frame begins where sp says. size is
+// the size of the frame in bytes, without what a call pushed.
 func (s *Stepper) frameAt(f *frame, row *arch.Row, sp arch.Rule, size int64) {
 	row.CFA = sp
 	row.CFA.Off += size + s.abi.pushed
@@ -123,8 +124,8 @@ func (s *Stepper) frameAt(f *frame, row *arch.Row, sp arch.Rule, size int64) {
 	s.callerSP(f, row, 0)
 }
 
-// callerSP adds the rule for the caller's SP, off bytes above the CFA: Go's
-// CFA is that SP everywhere, also where C's is not.
+// callerSP adds the rule for the caller's SP, which is off bytes above the CFA.
+// Go's CFA is that SP on every architecture, even if C's is not.
 func (s *Stepper) callerSP(f *frame, row *arch.Row, off int64) {
 	if off != f.Arch.SPFromCFA {
 		s.extra(row, f.Arch.SP, arch.Rule{Base: arch.CFA, Off: off})
@@ -135,28 +136,29 @@ func (s *Stepper) extra(row *arch.Row, reg arch.Reg, rule arch.Rule) {
 	row.Extra = append(row.Extra, arch.RegRule{Reg: reg, Rule: rule})
 }
 
-// injected makes the row of a function that a signal handler made the
-// interrupted code call [src/runtime/signal_amd64.go: preparePanic, pushCall].
+// injected makes the row of a function that the interrupted code did not call
+// itself: a signal handler made it look so
+// [src/runtime/signal_amd64.go: preparePanic, pushCall].
 func (s *Stepper) injected(f *frame, row *arch.Row) {
 	s.plain(f, row)
 	row.Injected = true
 	if s.abi.pushed > 0 {
 		return
 	}
-	// The link register was pushed, for the return address to take its place.
+	// The handler pushed the link register, and put the return address in it.
 	row.Extra = row.Extra[:0]
 	s.callerSP(f, row, s.abi.pushedLR)
 	s.extra(row, f.Arch.LR, arch.AtCFA(0))
 	s.extra(row, s.abi.g, arch.SameValue(s.abi.g))
 }
 
-// crosscall2 makes the row of the function by which C calls Go. It is written
-// in assembly, and saves the registers that C expects to find unchanged
+// crosscall2 makes the row of the function by which C calls Go. The function is
+// written in assembly, and saves the registers that C expects to find unchanged
 // [src/runtime/cgo/asm_amd64.s].
 func (s *Stepper) crosscall2(f *frame, row *arch.Row) error {
 	switch {
 	case f.Exact && f.delta == 0 && f.PC != f.fn.Entry:
-		return errSwitching // or not: the table for s390x does not tell
+		return errSwitching // the table for s390x does not tell whether it was
 	case f.Exact:
 		s.plain(f, row)
 		return nil

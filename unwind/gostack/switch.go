@@ -8,10 +8,11 @@ import (
 )
 
 // A goroutine has a stack of its own. Go's runtime leaves it for g0, the stack that
-// the thread was made with, to call C (asmcgocall), to run what needs more room
-// (systemstack, morestack), and to schedule (mcall). g.sched.sp and g.sched.pc say
-// where the goroutine goes on, and g0.sched.sp says where g0 is entered
-// [src/runtime/runtime2.go: gobuf]. Higher addresses are at the top here.
+// the thread was made with, to call C (asmcgocall), to run code that needs more
+// room (systemstack, morestack), and to schedule (mcall). g.sched.sp and
+// g.sched.pc say where the goroutine continues, and g0.sched.sp says where g0 is
+// entered [src/runtime/runtime2.go: gobuf]. In the drawings, higher addresses are
+// at the top.
 //
 // Go calls C [src/runtime/asm_amd64.s: asmcgocall, gosave_systemstack_switch]:
 //
@@ -25,9 +26,10 @@ import (
 //	  sp: SP in asmcgocall               +------------------------+ SP in asmcgocall
 //	      = g.sched.sp                   | the C function         |
 //
-// C calls Go meanwhile [src/runtime/asm_amd64.s: cgocallback]. cgocallback has a
-// frame of one size on either stack, with the same three arguments: on g0, and,
-// after it has copied them, below what the goroutine left:
+// Then C calls Go [src/runtime/asm_amd64.s: cgocallback]. cgocallback has a frame
+// of the same size on both stacks, with the same three arguments. The first frame
+// is on g0. The second is on the goroutine's stack, below the frames there;
+// cgocallback copies the arguments to it:
 //
 //	goroutine's stack                    g0
 //	  hi  +--------------------+         +------------------------+
@@ -40,8 +42,8 @@ import (
 //	      | cgocallbackg       |         +------------------------+ g0.sched.sp
 //	      | the Go function    |
 //
-// So g0.sched.sp leads to the last call from C, and the word at abi.outer to the one
-// before. Calls of C and of Go alternate to any depth.
+// So g0.sched.sp leads to the last call from C, and the word at abi.outer leads to
+// the call before it. Calls to C and to Go alternate to any depth.
 
 var (
 	errUnknownSwitch = errors.New("the function writes to SP in an unknown way")
@@ -53,8 +55,8 @@ var (
 	errWaiting       = errors.New("the thread is waiting for a goroutine that C called, and that goroutine is unknown")
 )
 
-// maxAligned is the most that aligning SP and making room for two words, or on
-// s390x for a register save area beside, takes.
+// maxAligned bounds how far the runtime lowers SP, in bytes, when it aligns SP and
+// makes room for two words. On s390x it makes room for a register save area, too.
 const maxAligned = 256
 
 // jump makes the row of a function that writes to SP.
@@ -87,9 +89,9 @@ func (s *Stepper) jump(f *frame, row *arch.Row) error {
 	return errUnknownSwitch
 }
 
-// learnFrom finds out whose thread this is if g is known in the frame. That it
-// cannot is no error yet: asmcgocall has another g, and what needs the thread says
-// that it is not known.
+// learnFrom learns the structures of the thread if g is known in the frame. A
+// failure is not an error yet: asmcgocall has another g, and functions that need
+// the thread report that it is unknown.
 func (s *Stepper) learnFrom(f *frame) {
 	if g, known := f.Regs.Get(s.abi.g); known {
 		_ = s.thread.learn(f.Mem, g)
@@ -106,9 +108,9 @@ func (s *Stepper) onGoroutine(f *frame) bool {
 	return w.err == nil && bounds.contains(f.sp)
 }
 
-// saved makes the row of a function that keeps SP in a register, which the C
-// code that it called did not change, and may have gone to g0 for that call
-// [src/runtime/sys_linux_amd64.s: walltime, nanotime1, sigfwd].
+// saved makes the row of a function that keeps SP in a register while it calls C.
+// The C code does not change that register. The function may have switched to g0
+// for the call [src/runtime/sys_linux_amd64.s: walltime, nanotime1, sigfwd].
 func (s *Stepper) saved(f *frame, row *arch.Row, reg arch.Reg) error {
 	if f.Exact {
 		return errSwitching
@@ -135,8 +137,8 @@ func (s *Stepper) saved(f *frame, row *arch.Row, reg arch.Reg) error {
 	return nil
 }
 
-// fits reports whether a frame of size bytes, at sp, is on g's stack, up to the
-// caller's SP.
+// fits reports whether a frame of size bytes at sp is on g's stack, including all
+// bytes up to the caller's SP.
 func (s *Stepper) fits(f *frame, g, sp uint64, size int64) (bool, error) {
 	w := words{mem: f.Mem}
 	bounds, up := stackOf(&w, g), sp+uint64(size+s.abi.pushed)
@@ -146,15 +148,15 @@ func (s *Stepper) fits(f *frame, g, sp uint64, size int64) (bool, error) {
 	return bounds.contains(sp) && sp <= up && up <= bounds.hi, nil
 }
 
-// goroutineAt makes the row of a function that went on on another stack, with
-// its frame of size bytes left at sp on that of goroutine g.
+// goroutineAt makes the row of a function that switched to another stack. It left
+// its frame of size bytes at sp, on the stack of goroutine g.
 func (s *Stepper) goroutineAt(f *frame, row *arch.Row, g, sp uint64, size int64) {
 	s.frameAt(f, row, arch.Rule{Base: arch.Absolute, Off: int64(sp)}, size)
 	s.extra(row, s.abi.g, arch.Rule{Base: arch.Absolute, Off: int64(g)})
 	row.Switch = true
 }
 
-// in reports whether pc is in a function of the runtime.
+// in reports whether pc is in the named function of the module.
 func (s *Stepper) in(pc uint64, name string) bool {
 	fn, ok := s.module.Go.Find(pc)
 	return ok && string(fn.Name()) == name

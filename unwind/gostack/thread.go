@@ -6,7 +6,7 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// thread is what is known of the thread that is walked.
+// thread is what is known about the thread whose stack is walked.
 type thread struct {
 	known         bool
 	layout        layout
@@ -14,9 +14,9 @@ type thread struct {
 	g0, gsignal   uint64 // stacks of the thread itself
 	curg          uint64 // the goroutine that it runs, or 0
 	parked        uint64 // the goroutine that it waits for, or 0
-	expected      uint64 // where SP was when the goroutine called C; 0 if sched.sp tells
-	callback      uint64 // the last frame of cgocallback on g0 that was passed, or 0
-	leftScheduler bool   // whether the walk went from g0 to curg before
+	expected      uint64 // SP when the goroutine called C; 0 if sched.sp has it
+	callback      uint64 // SP of the last frame of cgocallback on g0 that the walk passed, or 0
+	leftScheduler bool   // whether the walk already went from g0 to a goroutine
 }
 
 // stack are the bounds of a stack.
@@ -30,7 +30,7 @@ var (
 	errAmbiguous = errors.New("g and m refer to each other by more than one layout")
 )
 
-// words reads words of the runtime's structures, with the first error kept.
+// words reads words of the runtime's structures, and keeps the first error.
 type words struct {
 	mem *memreader.Words
 	err error
@@ -45,8 +45,9 @@ func (w *words) at(addr uint64) uint64 {
 	return v
 }
 
-// learn finds out whose thread this is from g, one of its three stacks. It is
-// believed if m.g0.m, m.gsignal.m and m.curg.m are m again and g is one of them.
+// learn finds the structures of the thread from g, one of the thread's three
+// stacks. It accepts them if m.g0.m, m.gsignal.m and m.curg.m are all m, and if g
+// is g0, gsignal or curg.
 func (t *thread) learn(mem *memreader.Words, g uint64) error {
 	if t.known {
 		return nil
