@@ -5,8 +5,8 @@ import (
 	"github.com/sfcore/sfcore/sframe"
 )
 
-// Describe returns what was found for a module. It opens its symbol tables and its
-// debug information.
+// Describe returns what was found for a module. It opens the module's symbol
+// tables and debug information.
 func (s *Set) Describe(m *Module) report.Module {
 	r := report.Module{
 		Path: m.Path, File: m.Files.Image, BuildID: m.BuildID,

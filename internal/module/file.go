@@ -13,11 +13,11 @@ import (
 // ErrCore is returned by OpenFile for a core file.
 var ErrCore = errors.New("it is a core file")
 
-// OpenFile makes a set of a program, library or object file that no process has
-// loaded: one module at its link-time addresses, in a process without threads. An
-// object is linked by itself, see [elfx.File.Link]. Sidecars are looked for in
-// sframeDirs. The error says what kind of file it is if it is not one of these
-// for an architecture that sfcore knows.
+// OpenFile makes a set for a program, library or object file that no process has
+// loaded. The set has one module at its link-time addresses, in a process without
+// threads. OpenFile links an object by itself; see [elfx.File.Link]. It looks for
+// sidecars in sframeDirs. If the file is of another kind, or for an architecture
+// that sfcore does not know, the error says what it is.
 func OpenFile(name string, sframeDirs []string) (*Set, error) {
 	f, release, err := elfx.Open(name)
 	if format := (*elfx.FormatError)(nil); errors.As(err, &format) {
@@ -64,5 +64,5 @@ func fileSet(name string, f *elfx.File, sframeDirs []string) (*Set, error) {
 	return s, nil
 }
 
-// Only returns the module of a set that OpenFile made.
+// Only returns the one module of a set that OpenFile made.
 func (s *Set) Only() *Module { return s.sites[0].open() }

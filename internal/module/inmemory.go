@@ -8,18 +8,20 @@ import (
 )
 
 const (
-	// maxTable bounds an unwind table in the process's memory, in bytes, and
-	// where that is no core file the images that are read from there.
+	// maxTable bounds an unwind table in the process's memory, in bytes. If the
+	// memory is not that of a core file, it also bounds all images that are read
+	// from it together.
 	maxTable = 256 << 20
 
-	// maxImages bounds the images that are read from the memory in a core, in
-	// bytes. All of a large browser are half of it.
+	// maxImages bounds all images that are read from the memory in a core, in
+	// bytes. All images of a large browser take half of that.
 	maxImages = 2 << 30
 )
 
-// imageInMemory returns the image in memory, if that has unwind tables and not
-// only headers. Images of a core are in bytes of their own: those that claim more
-// in all than it has are forged, and would make more of it than it is.
+// imageInMemory returns the image in memory if unwind tables are in memory too,
+// not only headers. Images in a core do not share bytes. If they claim more bytes
+// in total than the core has, some are forged, and imageInMemory refuses them:
+// copies of them would take more memory than the core.
 func (s *site) imageInMemory() *elfx.File {
 	f := s.memory()
 	if f == nil {
@@ -42,11 +44,11 @@ func (s *site) imageInMemory() *elfx.File {
 	return f
 }
 
-// afford reports whether size bytes more may be read as images.
+// afford reports whether size more bytes may be read as images.
 func (s *Set) afford(size uint64) bool {
 	limit := uint64(maxTable)
 	if s.img.Size > 0 {
-		limit = min(2*s.img.Size, maxImages) // tables are counted with their image too
+		limit = min(2*s.img.Size, maxImages) // twice, because tables count once more as part of their image
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +59,8 @@ func (s *Set) afford(size uint64) bool {
 	return true
 }
 
-// inMemory returns the bytes of a segment as far as they are in the site's memory.
+// inMemory returns the bytes of a segment that are in the site's memory, from the
+// first one on.
 func (s *site) inMemory(p *elfx.Prog) []byte {
 	addr := p.Vaddr + s.bias
 	if !s.contains(addr) {

@@ -19,37 +19,39 @@ const (
 	// jitName is the path of modules that just-in-time compilers registered.
 	jitName = "[jit]"
 
-	// maxJITBytes bounds the sizes of all registered images together: of a live
-	// process they are copied.
+	// maxJITBytes bounds the total size of all registered images, in bytes. Images
+	// of a live process are copied.
 	maxJITBytes = 256 << 20
 
-	// maxJITRuns bounds the runs of code: an image has one, or one for each function.
+	// maxJITRuns bounds the number of runs of code. An image has one run, or one
+	// for each function.
 	maxJITRuns = 1 << 20
 
-	// workPerByte bounds the work on the debug information of an image, in entries
-	// and the like for each byte of it: there may be many images.
+	// workPerByte bounds the work on the debug information of an image. It is the
+	// number of entries and the like for each byte of the image. There may be many
+	// images.
 	workPerByte = 64
 )
 
-// linkedOfJIT are the sections of a relocatable image that are relocated.
+// linkedOfJIT are the sections that sfcore relocates in a relocatable image.
 var linkedOfJIT = []string{
 	".sframe", ".eh_frame", ".debug_frame", ".debug_info", ".debug_types", ".debug_line", ".debug_aranges", ".debug_addr",
 	".debug_ranges", ".debug_rnglists", ".debug_loc", ".debug_loclists", ".debug_str_offsets",
 }
 
-// jit is the code that just-in-time compilers registered with debuggers. The
-// lists are looked for when code is met that is in no module.
+// jit is the code that just-in-time compilers registered with debuggers. The set
+// looks for their lists when it is first asked about code outside all modules.
 type jit struct {
 	once sync.Once
 	code []jitCode // ascending, without overlaps
-	used []*site   // that were opened; Set.mu is for it
+	used []*site   // the sites that were opened; Set.mu guards it
 }
 
 // jitCode is a run of code of a registered image.
 type jitCode struct {
 	lo, hi uint64
 	site   *site
-	age    int // 0 for what was registered last
+	age    int // 0 for the run that was registered last
 }
 
 // codeOfJIT returns the registered code.
@@ -58,8 +60,8 @@ func (s *Set) codeOfJIT() []jitCode {
 	return s.jit.code
 }
 
-// madeAt returns the image that was registered with the code at addr, nil if that
-// is in a module or no image was.
+// madeAt returns the image that was registered for the code at addr. It returns
+// nil if the code is in a module, or if no image was registered for it.
 func (s *Set) madeAt(addr uint64) *site {
 	if at := s.spanOf(addr); at == nil || !at.generated() {
 		return nil
@@ -71,9 +73,10 @@ func (s *Set) madeAt(addr uint64) *site {
 	return nil
 }
 
-// narrow limits a place in generated code to what applies at addr, and adds the
-// module that registered it if that has unwind tables: code without any is
-// walked as if nobody had registered it.
+// narrow limits a place in generated code to the range around addr in which the
+// same run, or no run, is registered. If the registered image has unwind tables,
+// narrow adds it as the module. Code without unwind tables is walked as if nobody
+// had registered it.
 func (s *Set) narrow(p *unwind.Place, addr uint64) {
 	code := s.codeOfJIT()
 	i := searchJIT(code, addr)
@@ -101,14 +104,14 @@ func searchJIT(code []jitCode, addr uint64) int {
 type jitFinder struct {
 	set     *Set
 	mem     memreader.Reader
-	allowed []unwind.Range // executable memory outside of modules
+	allowed []unwind.Range // executable memory outside all modules
 	code    []jitCode
-	bytes   uint64 // of images so far
+	bytes   uint64 // the total size of images so far
 
 	unusable, elsewhere, replaced tally
 }
 
-// tally counts what is wrong in the same way, and keeps the first of it.
+// tally counts problems of the same kind, and keeps the first one.
 type tally struct {
 	n     int
 	first error
@@ -120,8 +123,8 @@ func (c *tally) add(format string, args ...any) {
 	}
 }
 
-// findJIT finds the code that is registered in the lists of all modules. Those of
-// a live process are read as they are by now, as the code is.
+// findJIT finds the code that is registered in the lists of all modules. It reads
+// the lists of a live process as they are now. The code is read as it is now, too.
 func (s *Set) findJIT() {
 	f := jitFinder{set: s, mem: s.mem, allowed: s.generatedCode()}
 	if p := s.img.Process; p != nil {
@@ -148,8 +151,8 @@ func (s *Set) findJIT() {
 	f.report()
 }
 
-// jitDescriptor returns the address of the module's list. A debug file is asked
-// if it is at hand, and not fetched for that.
+// jitDescriptor returns the address of the module's list. It looks in a debug file
+// if one is on this machine, but does not fetch one.
 func (m *Module) jitDescriptor() (uint64, bool) {
 	if m.names == nil {
 		return 0, false
@@ -163,7 +166,8 @@ func (m *Module) jitDescriptor() (uint64, bool) {
 	return m.address(gdbjit.Symbol, files...)
 }
 
-// generatedCode returns executable memory that is in no module, by address.
+// generatedCode returns the executable memory outside all modules, in ascending
+// order of address.
 func (s *Set) generatedCode() []unwind.Range {
 	var code []unwind.Range
 	for i := range s.spans {
@@ -208,7 +212,7 @@ func (f *jitFinder) add(e gdbjit.Entry) error {
 		default:
 			f.code = append(f.code, jitCode{c.Lo, c.Hi, made, len(f.code)})
 			if made.hi == 0 {
-				made.lo = c.Lo // the lowest, as Code ascends
+				made.lo = c.Lo // the lowest, because Code ascends
 			}
 			made.hi = c.Hi
 		}
@@ -225,14 +229,14 @@ func (f *jitFinder) read(e gdbjit.Entry) ([]byte, error) {
 	return data[:e.Size], nil
 }
 
-// allows reports whether code may be where an image says.
+// allows reports whether code may be where an image says that it is.
 func (f *jitFinder) allows(lo, hi uint64) bool {
 	i := sort.Search(len(f.allowed), func(i int) bool { return f.allowed[i].Hi > lo })
 	return i < len(f.allowed) && lo >= f.allowed[i].Lo && hi <= f.allowed[i].Hi
 }
 
-// settle puts the code in order. Where two images claim the same address, the
-// older one's code is taken to be gone.
+// settle sorts the code by address. If two images claim the same address, settle
+// assumes that the code of the older image is gone.
 func (f *jitFinder) settle() []jitCode {
 	slices.SortFunc(f.code, func(a, b jitCode) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.age, b.age)) })
 	settled := f.code[:0]
@@ -254,7 +258,7 @@ func (f *jitFinder) settle() []jitCode {
 	return settled
 }
 
-// report notes what was wrong.
+// report notes the problems that were counted.
 func (f *jitFinder) report() {
 	for _, c := range []struct {
 		tally
@@ -270,7 +274,7 @@ func (f *jitFinder) report() {
 	}
 }
 
-// registered is the image that a just-in-time compiler registered, which is no
+// registered is an image that a just-in-time compiler registered. It is not a
 // file.
 type registered struct{ data []byte }
 
@@ -278,7 +282,7 @@ func (*registered) fits(*site, *elfx.File) error { return errors.New("the image 
 
 func (*registered) place(*site, *elfx.File) {}
 
-// loadRegistered opens the tables of a registered image, which are in memory that
+// loadRegistered opens the tables of a registered image. They are in memory that
 // the program could write to.
 func (l *loader) loadRegistered(made *registered) {
 	f, err := elfx.Parse(made.data)
@@ -307,7 +311,7 @@ func (l *loader) loadRegistered(made *registered) {
 }
 
 // refusePacked refuses an image with compressed contents. No just-in-time compiler
-// takes the time for that, and small images may expand to much.
+// takes the time to compress, and a small image may expand to a lot of memory.
 func refusePacked(f *elfx.File) error {
 	sects, _ := f.Sections()
 	for i := range sects {

@@ -11,9 +11,9 @@ import (
 )
 
 // linkedSites makes the list of sites of a core that does not name the mapped
-// files: the program is found by AT_PHDR, its libraries through r_debug, to which
-// DT_DEBUG of its dynamic section points. Their files are opened at once, since
-// only these tell how far they go.
+// files. It finds the program by AT_PHDR. It finds the libraries through r_debug,
+// to which DT_DEBUG in the program's dynamic section points. It opens their files
+// at once, because only the files tell where the images end.
 func (s *Set) linkedSites() []*site {
 	main := s.mainSite()
 	if main == nil {
@@ -32,7 +32,7 @@ func (s *Set) linkedSites() []*site {
 	base, _ := s.img.Auxv.Get(core.ATBase)
 	for l := range linkmap.All(words, rdebug) {
 		if base != 0 && l.Bias == base {
-			l.Name = interpreter(program) // where the list has it from
+			l.Name = interpreter(program) // the list has its name from there
 		}
 		if l.Name == "" || l.Name[0] != '/' {
 			continue // the program, or the vDSO
@@ -44,8 +44,8 @@ func (s *Set) linkedSites() []*site {
 	return sites
 }
 
-// interpreter returns the path of the dynamic linker that a program names, "" if
-// it names none.
+// interpreter returns the path of the dynamic linker that a program names, or ""
+// if it does not name one.
 func interpreter(f *elfx.File) string {
 	p := f.Prog(elfx.ProgInterp)
 	if p == nil {
@@ -55,8 +55,8 @@ func interpreter(f *elfx.File) string {
 	return path
 }
 
-// mainSite makes a site of the program from the auxiliary vector: its program
-// headers are at AT_PHDR, its entry point at AT_ENTRY.
+// mainSite makes the site of the program from the auxiliary vector. The program
+// headers are at AT_PHDR, and the entry point is at AT_ENTRY.
 func (s *Set) mainSite() *site {
 	phdr, ok := s.img.Auxv.Get(core.ATPhdr)
 	if !ok {
@@ -79,8 +79,8 @@ func (s *Set) mainSite() *site {
 	return main
 }
 
-// entry is the address of the entry point of a program, of which the auxiliary
-// vector tells no more but its program headers.
+// entry is the address of the entry point of a program. The auxiliary vector tells
+// nothing else about the program except where its program headers are.
 type entry struct{ addr uint64 }
 
 func (e entry) fits(s *site, f *elfx.File) error {
@@ -98,8 +98,8 @@ func (e entry) place(s *site, f *elfx.File) {
 	s.span(f)
 }
 
-// dynamic is the address of the dynamic section of a library, of which the
-// dynamic linker's list tells no more but its load bias.
+// dynamic is the address of the dynamic section of a library. The dynamic linker's
+// list tells nothing else about the library except its name and load bias.
 type dynamic struct{ addr uint64 }
 
 func (d dynamic) fits(s *site, f *elfx.File) error {
@@ -111,7 +111,7 @@ func (d dynamic) fits(s *site, f *elfx.File) error {
 
 func (d dynamic) place(s *site, f *elfx.File) { s.span(f) }
 
-// span sets the bounds of a site that is not known from mappings.
+// span sets the bounds of a site that was not found by mappings.
 func (s *site) span(f *elfx.File) {
 	lo, hi := f.Span()
 	s.lo, s.hi = pageDown(lo+s.bias), pageUp(hi+s.bias)

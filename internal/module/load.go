@@ -14,7 +14,8 @@ import (
 type loader struct {
 	site *site
 	m    *Module
-	// debug is a file of debug information only that was found where images are.
+	// debug is a file that only has debug information, and that was found during
+	// the search for the image.
 	debug *debugFile
 }
 
@@ -44,8 +45,9 @@ func (l *loader) load() {
 	l.findTables(image)
 }
 
-// header returns the ELF file as far as it is in memory; where only another
-// mapping of the same file has the ELF header, that of this one. nil if none.
+// header returns the part of the ELF file that is in memory. If only another image
+// of the same file has the ELF header in memory, header returns that image. It
+// returns nil if there is no ELF header.
 func (s *site) header() *elfx.File {
 	if _, ok := s.trace.(*mappings); !ok {
 		return s.memory()
@@ -61,7 +63,7 @@ func (s *site) header() *elfx.File {
 // checkHeaders notes what is wrong with the headers of the module's file.
 func (l *loader) checkHeaders(image *elfx.File) {
 	if image == l.site.memory() {
-		return // the core may lack some
+		return // the core may lack some of them
 	}
 	if _, err := image.Sections(); err != nil {
 		l.problem("%s: %w", l.m.Path, err)
@@ -71,7 +73,7 @@ func (l *loader) checkHeaders(image *elfx.File) {
 	}
 }
 
-// findFile takes the first file that is the right one.
+// findFile looks for the module's file and uses the first one that matches.
 func (l *loader) findFile() {
 	s, m := l.site, l.m
 	m.Match = report.MatchMissing
@@ -105,7 +107,7 @@ func (l *loader) findFile() {
 	}
 }
 
-// noImage reports whether the file is known from memory not to be an ELF image.
+// noImage reports whether memory shows that the file is not an ELF image.
 func (s *site) noImage() bool {
 	only, ok := s.trace.(*mappings)
 	if !ok || only.first.Off != 0 {
@@ -115,8 +117,8 @@ func (s *site) noImage() bool {
 	return len(head) >= len(elfx.Magic) && string(head[:len(elfx.Magic)]) != elfx.Magic
 }
 
-// findImage returns why a file of the module's name is not its file, if there
-// is none that is.
+// findImage looks for the module's file. If it does not find the file, but other
+// files with the module's name, it returns why the first of them does not match.
 func (l *loader) findImage() (other error) {
 	s, m := l.site, l.m
 	for name := range s.set.files.Images(s.query(m.BuildID)) {
@@ -183,8 +185,8 @@ func orNone(s string) string {
 	return s
 }
 
-// fetchImage asks servers for the module's file. That none has it is no
-// problem.
+// fetchImage asks servers for the module's file. It is not a problem if no server
+// has the file.
 func (l *loader) fetchImage() {
 	s, m := l.site, l.m
 	client := s.set.opts.Debuginfod
@@ -213,13 +215,13 @@ func (l *loader) fetchImage() {
 	s.trace.place(s, f)
 }
 
-// use takes an image that is in no file.
+// use takes an image that is not in a file of its own.
 func (l *loader) use(f *elfx.File, match report.Match) {
 	l.m.Match, l.m.names = match, l.newNames(f)
 }
 
-// openCandidate opens a file that may be one of the module with a path. That
-// there is no such file is no problem; that there is one which cannot be read is.
+// openCandidate opens a file that may belong to the module with a path. A file
+// that does not exist is not a problem. A file that cannot be read is one.
 func (s *Set) openCandidate(path, name string) (*elfx.File, func(), error) {
 	f, release, err := elfx.Open(name)
 	format, damaged := errors.AsType[*elfx.FormatError](err)
@@ -229,8 +231,9 @@ func (s *Set) openCandidate(path, name string) (*elfx.File, func(), error) {
 	return f, release, err
 }
 
-// openImage is openCandidate, but for a file that a module was found to be of: it
-// is opened, and its names and lines are read, once. shared are these.
+// openImage is like openCandidate, but it opens a file only once if a module was
+// already matched with it. It then returns the names and lines of that module in
+// shared, so that they are read only once, too.
 func (s *Set) openImage(path, name string) (f *elfx.File, shared *names, release func(), err error) {
 	s.mu.Lock()
 	shared = s.opened[name]
@@ -242,7 +245,7 @@ func (s *Set) openImage(path, name string) (f *elfx.File, shared *names, release
 	return f, nil, release, err
 }
 
-// share lets other modules of a file have its names.
+// share makes the names of a file available to its other modules.
 func (s *Set) share(file string, n *names) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,8 +260,8 @@ func hasContents(f *elfx.File, name string) bool {
 	return s != nil && s.Type != elfx.SectNobits && s.Size > 0
 }
 
-// emptyCode reports whether f is a file of debug information only, whose code
-// was left out.
+// emptyCode reports whether f only has debug information, and its code was left
+// out.
 func emptyCode(f *elfx.File) bool {
 	s := f.Section(".text")
 	return s != nil && s.Type == elfx.SectNobits

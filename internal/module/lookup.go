@@ -9,7 +9,8 @@ import (
 	"github.com/sfcore/sfcore/internal/symbol"
 )
 
-// Symbols names the module's link-time addresses; nil if there is no image.
+// Symbols returns the names for the module's link-time addresses. It returns nil
+// if there is no image.
 func (m *Module) Symbols() *symbol.Object {
 	if m.names == nil {
 		return nil
@@ -17,8 +18,8 @@ func (m *Module) Symbols() *symbol.Object {
 	return m.names.symbols()
 }
 
-// Source is the module's debug information, at link-time addresses; nil if there
-// is none.
+// Source returns the module's debug information, at link-time addresses. It
+// returns nil if there is no debug information.
 func (m *Module) Source() *info.Data {
 	if m.names == nil {
 		return nil
@@ -26,8 +27,8 @@ func (m *Module) Source() *info.Data {
 	return m.names.source()
 }
 
-// DebugFile returns the name of the separate file with symbols or debug
-// information, as it is shown; "" if there is none.
+// DebugFile returns the name to show for the separate file with symbols or debug
+// information. It returns "" if there is no such file.
 func (m *Module) DebugFile() string {
 	if m.names == nil {
 		return ""
@@ -35,9 +36,9 @@ func (m *Module) DebugFile() string {
 	return m.names.debugName()
 }
 
-// Locate appends the names of the code at pc, a lookup pc, to dst: the innermost
-// first, none if nothing is known. Defects of tables that this shows are in
-// [Set.Problems].
+// Locate appends the names of the code at pc, a lookup pc, to dst, the innermost
+// first. It appends nothing if the code has no name. If Locate finds defects of
+// tables, it adds them to [Set.Problems].
 func (s *Set) Locate(pc uint64, dst []symbol.Location) []symbol.Location {
 	m := s.At(pc)
 	if m == nil {
@@ -58,8 +59,8 @@ func (s *Set) Locate(pc uint64, dst []symbol.Location) []symbol.Location {
 	return dst
 }
 
-// Prepare has the symbol tables of a module searched once for several addresses
-// in it, so that Locate is faster for them. It changes addrs.
+// Prepare searches the symbol tables of a module once for several addresses in it,
+// so that Locate is faster for them. It changes addrs.
 func (s *Set) Prepare(m *Module, addrs []uint64) {
 	for i := range addrs {
 		addrs[i] -= m.Bias
@@ -71,8 +72,8 @@ func (s *Set) Prepare(m *Module, addrs []uint64) {
 	})
 }
 
-// noteProblems notes the defects that tables have shown since the module was
-// opened: they are read when an address is looked up.
+// noteProblems notes the defects of tables that were found since the module was
+// opened. Tables are read when an address is looked up.
 func (s *Set) noteProblems(m *Module, o *symbol.Object) {
 	problems := o.Problems()
 	for _, c := range m.Tables.CFI {
@@ -85,8 +86,8 @@ func (s *Set) noteProblems(m *Module, o *symbol.Object) {
 	}
 }
 
-// addSource joins the name that symbol tables give a link-time address, at
-// dst[first], if there is one, with what debug information says of it.
+// addSource adds what debug information says about a link-time address. If symbol
+// tables have a name for the address, it is at dst[first].
 func (s *Set) addSource(m *Module, addr uint64, dst []symbol.Location, first int) []symbol.Location {
 	places, err := m.Source().Lookup(addr, nil)
 	if err != nil {
@@ -101,8 +102,8 @@ func (s *Set) addSource(m *Module, addr uint64, dst []symbol.Location, first int
 	function.File, function.Line, function.Column = place.File, place.Line, place.Column
 	switch {
 	case len(named) > 0 && (named[0].From != symbol.FromDynsym || place.Func == "" || addr-named[0].Offset == place.Start):
-		// The table's name is that of the instance (foo.constprop.0). But a
-		// dynamic table does not have all functions.
+		// The symbol table has the name of the instance (foo.constprop.0). But a
+		// dynamic symbol table does not have all functions.
 		function.Func, function.Offset, function.From = named[0].Func, named[0].Offset, named[0].From
 	case place.Func != "":
 		function.Func, function.Offset = place.Func, addr-place.Start
@@ -115,9 +116,9 @@ func (s *Set) addSource(m *Module, addr uint64, dst []symbol.Location, first int
 	return append(dst, function)
 }
 
-// Address returns where the function or variable with a name is, as the symbol
-// table spells it (mangled), and whether any module has it. It looks at all
-// modules, the program first, and opens them.
+// Address returns the address of a function or variable, and whether any module
+// has it. name is the name as the symbol table spells it (mangled). Address looks
+// at all modules, the program first, and opens them.
 func (s *Set) Address(name string) (addr uint64, ok bool) {
 	if name == "" {
 		return 0, false
@@ -139,11 +140,12 @@ func (s *Set) Address(name string) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// address looks in the tables of files, the complete ones first.
+// address looks in the symbol tables of files: first in .symtab of all of them,
+// then in .dynsym.
 func (m *Module) address(name string, files ...*elfx.File) (uint64, bool) {
 	for _, table := range []func(*elfx.File) (elfx.SymTab, error){(*elfx.File).Symtab, (*elfx.File).Dynsym} {
 		for _, f := range files {
-			// Of a damaged table, what can be read is used.
+			// Use the readable part of a damaged table.
 			tab, _ := table(f)
 			if value, ok := valueOf(&tab, name); ok {
 				return value + m.Bias, true
@@ -156,7 +158,7 @@ func (m *Module) address(name string, files ...*elfx.File) (uint64, bool) {
 // valueOf searches a symbol table, which is not sorted by name.
 func valueOf(tab *elfx.SymTab, name string) (uint64, bool) {
 	want := append([]byte(name), 0)
-	// What most names begin with takes long to search for.
+	// Most names begin with "_", which makes the search slow.
 	if !bytes.Contains(tab.Strings, bytes.TrimLeft(want, "_")) {
 		return 0, false
 	}
@@ -172,8 +174,8 @@ func valueOf(tab *elfx.SymTab, name string) (uint64, bool) {
 	return 0, false
 }
 
-// WithGo returns the module with the Go runtime, the program before libraries; nil
-// if there is none whose file is known.
+// WithGo returns the module with the Go runtime. It prefers the program to
+// libraries. It returns nil if no module with a known file has the runtime.
 func (s *Set) WithGo() *Module {
 	var library *Module
 	for _, site := range s.sites {

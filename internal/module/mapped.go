@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// maxHeader bounds what is copied of an image in memory to see its program
-	// headers and notes. The kernel dumps one page of each file.
+	// maxHeader bounds the part of an image in memory, in bytes, that is copied to
+	// read its program headers and notes. The kernel dumps one page of each file.
 	maxHeader = 64 << 10
 
-	// maxProgs bounds the program headers of all images in memory, which are kept:
-	// a hundred thousand libraries have as many. Of images beyond it the mappings
-	// are all that is known.
+	// maxProgs bounds the program headers that are kept, of all images in memory. A
+	// hundred thousand libraries have that many. For images beyond the bound, only
+	// the mappings are known.
 	maxProgs = 1 << 20
 
-	// maxGap bounds the distance of two segments that share a page of the file:
-	// linkers align segments for pages of up to 2 MiB.
+	// maxGap bounds the distance, in bytes, of two segments that share a page of
+	// the file. Linkers align segments for pages of up to 2 MiB.
 	maxGap = 2 << 20
 
 	elfHeaderSize = 64
 )
 
-// mappedSites makes a site of every ELF image among the mapped files. One file
-// may be mapped several times, and in one image two mappings may have the same
-// offset, so the image's program headers tell how far it goes.
+// mappedSites makes a site for every ELF image among the mapped files. One file
+// may be mapped several times, and two mappings of one image may have the same
+// offset. So mappedSites relies on the program headers to tell where an image ends.
 func (s *Set) mappedSites() []*site {
 	var sites []*site
 	var cur *site
@@ -78,16 +78,17 @@ func (s *site) owns(m *core.Mapping) bool {
 	return m.Lo < s.hi
 }
 
-// inOrder reports whether b may be of the same image as a, the mapping of the
-// same file before it: images are mapped in the order of the file, and where
-// one segment ends and another begins within a page, that is mapped twice. What
-// a program maps once more, as V8 does with its code, is an image of its own.
+// inOrder reports whether b may belong to the same image as a, which is the
+// mapping of the same file before it. Images are mapped in the order of the file.
+// If one segment ends and another begins within the same page, that page is mapped
+// twice. If a program maps a part of a file again, as V8 does with its code, that
+// is an image of its own.
 func inOrder(a, b *core.Mapping) bool {
 	return b.Off >= a.Off+(a.Hi-a.Lo) || b.Lo-a.Hi <= maxGap
 }
 
-// siteAt makes a site whose ELF header may be in memory at addr; it has no trace
-// if it is not.
+// siteAt makes a site whose ELF header may be in memory at addr. If the header is
+// not there, the site has no trace.
 func (s *Set) siteAt(path string, addr uint64) *site {
 	at := &site{set: s, path: path, lo: addr, hi: addr}
 	f, err := elfx.ParseLoaded(s.imageAt(addr))
@@ -108,24 +109,24 @@ func (s *Set) siteAt(path string, addr uint64) *site {
 	return at
 }
 
-// imageAt returns the memory at addr as far as it can be seen without copying, or
-// else as much as headers take.
+// imageAt returns the memory at addr. It returns all of it that can be viewed
+// without copying, or otherwise a copy of up to maxHeader bytes.
 func (s *Set) imageAt(addr uint64) []byte {
 	mem, _ := memreader.Bytes(s.img.Mem, addr, maxHeader)
 	return mem
 }
 
-// headers are an image in memory, as far as it is there: its ELF header and
-// program headers are.
+// headers are the part of an image that is in memory. It has at least the ELF
+// header and the program headers.
 type headers struct{ file *elfx.File }
 
 func (h headers) fits(_ *site, f *elfx.File) error {
 	if !slices.Equal(f.Progs, h.file.Progs) {
 		return errors.New("its program headers differ from those in memory")
 	}
-	// A page that is not writable is as it was in the file, but for the ELF
-	// header, in which strip moves the section headers. It may hold a
-	// build-id that no program header leads to, as Go programs have it.
+	// A page that is not writable is the same as in the file. Only the ELF header
+	// may differ, because strip moves the section headers. The page may hold a
+	// build-id to which no program header leads, as in Go programs.
 	inMemory := h.file.Bytes(elfHeaderSize, minPage-elfHeaderSize)
 	inFile := f.Bytes(elfHeaderSize, uint64(len(inMemory)))
 	if first := f.Prog(elfx.ProgLoad); first != nil && first.Flags&elfx.ProgWrite == 0 && !bytes.Equal(inFile, inMemory) {
@@ -134,8 +135,8 @@ func (h headers) fits(_ *site, f *elfx.File) error {
 	return nil
 }
 
-// place makes up for a prelinked file: one that was given other addresses than
-// the file at hand, which is otherwise the same.
+// place corrects the load bias for a prelinked file. Such a file is the same as
+// the one that was found, but it was given other addresses.
 func (h headers) place(s *site, f *elfx.File) {
 	if f.Type != elfx.TypeDyn {
 		return
@@ -160,15 +161,16 @@ func (m *mappings) fits(s *site, f *elfx.File) error {
 	return nil
 }
 
-// place sets the load bias: only the file tells at which address it wants to be.
+// place sets the load bias. Only the file tells the link-time addresses.
 func (m *mappings) place(s *site, f *elfx.File) {
 	if p := segmentOf(f, m.first); p != nil {
 		s.bias = m.first.Lo - m.first.Off + p.Off - p.Vaddr
 	}
 }
 
-// segmentOf returns the segment of f that a mapping shows, nil if none: the one
-// at its offset, and of several in the same page the one of its size.
+// segmentOf returns the segment of f that a mapping shows: the one at the
+// mapping's offset. If several segments are in the same page, it prefers the one
+// with the mapping's size. It returns nil if there is no such segment.
 func segmentOf(f *elfx.File, m *core.Mapping) *elfx.Prog {
 	var found *elfx.Prog
 	for i := range f.Progs {

@@ -1,10 +1,10 @@
-// Package module finds the ELF images that a process had mapped, matches each
-// with the file that it was loaded from, and opens that file: its unwind tables,
-// its names, its debug information.
+// Package module finds the ELF images that a process had mapped. It matches each
+// image with the file that it was loaded from, and opens the file's unwind tables,
+// names and debug information.
 //
-// [Find] lays out the images of a process and opens no file. A file is looked
-// for when somebody first asks what is at an address of its image. From then on
-// the [Module] does not change.
+// [Find] finds the images of a process without opening files. The package looks
+// for a file when it is first asked about an address in the file's image. After
+// that, the [Module] does not change.
 package module
 
 import (
@@ -24,13 +24,14 @@ type Module struct {
 	Path string
 	// Lo and Hi bound the addresses of the image: Lo <= addr < Hi.
 	Lo, Hi uint64
-	// Bias is what is added to link-time addresses.
+	// Bias is the difference between run-time and link-time addresses, which is
+	// added to the latter.
 	Bias uint64
 	// Main is set for the program itself.
 	Main bool
 	// BuildID is in lower-case hexadecimal, "" if unknown.
 	BuildID string
-	// Match is how the file was recognised.
+	// Match says how the file was recognised.
 	Match report.Match
 	// Files are the files that are used.
 	Files Files
@@ -41,24 +42,25 @@ type Module struct {
 	names    *names // nil if no image was found
 }
 
-// Files are the files that a module is made of. A name is "" where there is none.
+// Files are the files that a module is made of. A name is "" if there is no file.
 type Files struct {
-	// Image is the name of the file, as it is shown.
+	// Image is the name to show for the file.
 	Image string
-	// Open is the name by which this process can open it. It differs from Image
-	// where only the inspected process can resolve that.
+	// Open is the name by which this process can open the file. It differs from
+	// Image if only the inspected process can resolve Image.
 	Open string
-	// Sidecar is the file that .sframe is from, if it is not the module's own.
+	// Sidecar is the file that .sframe was read from, if it was not read from the
+	// module's own file.
 	Sidecar string
-	// Foreign is set where the mapped file is known to be no ELF image.
+	// Foreign is set if the mapped file is known not to be an ELF image.
 	Foreign bool
 }
 
 // Name returns the last element of the module's path.
 func (m *Module) Name() string { return path.Base(m.Path) }
 
-// ID is what identifies the module in reports: its build-id, or its path if that
-// is unknown.
+// ID returns what identifies the module in reports: its build-id, or its path if
+// the build-id is unknown.
 func (m *Module) ID() string {
 	if m.BuildID != "" {
 		return m.BuildID
@@ -66,7 +68,8 @@ func (m *Module) ID() string {
 	return m.Path
 }
 
-// Image returns the ELF image that the tables are from; nil if there is none.
+// Image returns the ELF image that the tables were read from. It returns nil if
+// there is no image.
 func (m *Module) Image() *elfx.File {
 	if m.names == nil {
 		return nil
@@ -74,8 +77,8 @@ func (m *Module) Image() *elfx.File {
 	return m.names.image
 }
 
-// Problems returns what is wrong with the module and, as far as they were used,
-// with its debug files.
+// Problems returns what is wrong with the module, and with the debug files that
+// were used so far.
 func (m *Module) Problems() []error {
 	if m.names == nil {
 		return m.problems

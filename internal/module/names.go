@@ -14,20 +14,21 @@ import (
 	"github.com/sfcore/sfcore/internal/symbol"
 )
 
-// names are an image and what names its link-time addresses, made when it is
-// asked for. Modules of one file share them.
+// names are an image and the names for its link-time addresses. The names are made
+// when they are first asked for. Modules of one file share them.
 type names struct {
 	set   *Set
 	image *elfx.File
-	path  string         // of the module in the process
-	query resolve.Module // what the resolver is told of the module
-	file  string         // the name of the image's file, as it is shown; "" if it is in memory only
+	path  string         // the path of the module in the process
+	query resolve.Module // what the resolver needs to know about the module
+	file  string         // the name to show for the image's file; "" if the image is in memory only
 	show  func(string) string
 
-	// local returns the debug file on this machine, debug that or a fetched one;
-	// nil if there is none.
+	// local returns the debug file if it is on this machine. debug returns that
+	// file or a fetched one. Both return nil if there is no such file.
 	local, debug func() *debugFile
-	// symbols and source return nil if there are none.
+	// symbols and source return nil if there are no symbols or no debug
+	// information.
 	symbols func() *symbol.Object
 	source  func() *info.Data
 	// work bounds the work on debug information; 0 for the usual bound.
@@ -40,7 +41,7 @@ type names struct {
 // debugFile is a separate file with symbols or debug information.
 type debugFile struct {
 	*elfx.File
-	name string // as it is shown
+	name string // the name to show
 }
 
 func newDebugFile(f *elfx.File, name string) *debugFile {
@@ -48,7 +49,7 @@ func newDebugFile(f *elfx.File, name string) *debugFile {
 	return &debugFile{f, name}
 }
 
-// newNames makes the names of the module that is loaded.
+// newNames makes the names for the module of the loader.
 func (l *loader) newNames(image *elfx.File) *names {
 	n := &names{
 		set: l.site.set, image: image, path: l.m.Path, file: l.m.Files.Image, show: l.site.show,
@@ -82,8 +83,8 @@ func (n *names) noted() []error {
 	return slices.Clone(n.problems)
 }
 
-// findDebug looks for the debug file of the image, unless the image has all that
-// one would.
+// findDebug looks for the debug file of the image. It does not look for one if the
+// image has debug information and a complete symbol table itself.
 func (n *names) findDebug() *debugFile {
 	if hasContents(n.image, ".debug_info") && n.image.Section(".symtab") != nil {
 		return nil
@@ -106,8 +107,8 @@ func (n *names) findDebug() *debugFile {
 	return nil
 }
 
-// fetchDebug returns the debug file. If none is at hand and servers may be asked,
-// it does that.
+// fetchDebug returns the debug file. If the file is not on this machine and servers
+// may be asked, it fetches the file.
 func (n *names) fetchDebug() *debugFile {
 	client := n.set.opts.Debuginfod
 	local := n.local()
@@ -135,7 +136,7 @@ func (n *names) fetchProblem(err error) {
 	}
 }
 
-// debugName returns the name of the debug file, "" if there is none.
+// debugName returns the name of the debug file, or "" if there is no debug file.
 func (n *names) debugName() string {
 	if d := n.debug(); d != nil {
 		return d.name
@@ -158,7 +159,8 @@ func (n *names) openSymbols() *symbol.Object {
 	return symbol.New(n.image)
 }
 
-// openSource opens the debug information, nil if there is none.
+// openSource opens the debug information. It returns nil if there is no debug
+// information.
 func (n *names) openSource() *info.Data {
 	for _, f := range n.withDebug(n.debug()) {
 		if d := info.New(f, n.furtherFiles()); d != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/sfcore/sfcore/unwind"
 )
 
-// span is a part of the address space: a mapping, cut where sites begin and end.
+// span is a part of the address space. It is a mapping, or a piece of one if a site
+// begins or ends within the mapping.
 type span struct {
 	lo, hi     uint64
 	executable bool
@@ -36,8 +37,8 @@ func (s *Set) layOut() {
 	slices.SortFunc(s.spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
 }
 
-// Place tells what is at an address, with the unwind tables of the module that is
-// there: see [unwind.Unwinder.Find]. It opens that module.
+// Place tells what is at an address, with the unwind tables of the module there;
+// see [unwind.Unwinder.Find]. It opens that module.
 func (s *Set) Place(addr uint64) unwind.Place {
 	at := s.spanOf(addr)
 	if at == nil {
@@ -64,13 +65,14 @@ func (s *Set) spanOf(addr uint64) *span {
 	return &s.spans[i]
 }
 
-// generated reports whether a span is executable memory that is in no module:
-// code that the process made, if it is any.
+// generated reports whether a span is executable memory outside all modules. Any
+// code there was made by the process.
 func (p *span) generated() bool {
 	return p.executable && (p.site == nil || p.site.open().Files.Foreign)
 }
 
-// At returns the module that contains addr, nil if none does. It opens it.
+// At opens and returns the module that contains addr. It returns nil if no module
+// does.
 func (s *Set) At(addr uint64) *Module {
 	var m *Module
 	if at := s.siteOf(addr); at != nil {
@@ -84,8 +86,8 @@ func (s *Set) At(addr uint64) *Module {
 	return m
 }
 
-// siteOf returns the site that contains addr and is of a mapped file, or the
-// vDSO; nil if there is none.
+// siteOf returns the site of a mapped file, or of the vDSO, that contains addr. It
+// returns nil if there is no such site.
 func (s *Set) siteOf(addr uint64) *site {
 	if i := s.searchSites(addr); i >= 0 && addr < s.sites[i].hi {
 		return s.sites[i]
@@ -102,7 +104,7 @@ func (s *Set) siteAfter(addr uint64) *site {
 }
 
 // searchSites returns the index of the last site that begins at or below addr, or
-// -1. Of those that begin there, all but the last are empty.
+// -1. If several sites begin at the same address, all but the last are empty.
 func (s *Set) searchSites(addr uint64) int {
 	return sort.Search(len(s.sites), func(i int) bool { return s.sites[i].lo > addr }) - 1
 }
@@ -139,7 +141,7 @@ func (s *fileMemory) View(addr uint64) ([]byte, uint64) {
 	for i := range image.Progs {
 		p := &image.Progs[i]
 		if p.Type != elfx.ProgLoad || at.held != "" && p.Flags&elfx.ProgWrite != 0 {
-			continue // what a live process has written since is not in the file
+			continue // a live process may have written to the segment, but not to the file
 		}
 		if data := image.SegmentData(p); vaddr-p.Vaddr < uint64(len(data)) {
 			return data, p.Vaddr + at.bias

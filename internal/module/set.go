@@ -15,48 +15,50 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// Options say where files are looked for. The zero value looks at recorded paths.
+// Options say where to look for files. With the zero value, files are expected at
+// their recorded paths.
 type Options struct {
-	// Exe is the file of the main program, "" to search for it.
+	// Exe is the file of the main program; "" to search for it.
 	Exe string
-	// Sysroot is the directory that recorded paths are taken to be below.
+	// Sysroot is a directory. Recorded paths are looked up below it.
 	Sysroot string
-	// Paths are files, and directories with files, to match with modules by
+	// Paths are files, and directories with files. They are matched with modules by
 	// build-id, then by name and program headers.
 	Paths []string
-	// DebugDirs are directories of debug files; nil for those of the system.
+	// DebugDirs are directories of debug files; nil for the system's directories.
 	DebugDirs []string
-	// CacheDir is where the build-ids of files below Paths are kept; "" not to
-	// keep them.
+	// CacheDir is the directory in which the build-ids of files below Paths are
+	// kept. If it is "", they are not kept.
 	CacheDir string
 	// SFrameDirs are directories with sidecars: files called <build-id>.sframe
-	// with an .sframe section for modules that have none.
+	// with an .sframe section for modules without one.
 	SFrameDirs []string
-	// Debuginfod fetches files that are not at hand; nil not to fetch any.
+	// Debuginfod fetches files that are not on this machine. If it is nil, no files
+	// are fetched.
 	Debuginfod *debuginfod.Client
 }
 
-// Set is the modules of a process. It is safe for concurrent use.
+// Set holds the modules of a process. It is safe for concurrent use.
 type Set struct {
 	img   *core.Image
 	opts  Options
-	files *resolve.Resolver // nil for a file by itself
+	files *resolve.Resolver // nil if OpenFile made the set
 	mem   *memreader.Layers
 	sites []*site // ascending by address
 	spans []span  // the address space, ascending
-	progs int     // program headers that sites keep
+	progs int     // the number of program headers that sites keep
 
 	mu       sync.Mutex
 	problems []error
-	inMemory uint64            // bytes of images that are read from memory
-	opened   map[string]*names // by file, of modules that were matched with it
-	release  []func()          // close files
+	inMemory uint64            // the size of images that were read from memory, in bytes
+	opened   map[string]*names // the names of modules by the file that was matched with them
+	release  []func()          // functions that close files
 
 	jit jit
 }
 
-// Find finds the modules of an image, which the set then owns. It opens files only of a core that does
-// not name the mapped ones.
+// Find finds the modules of an image. The set then owns the image. Find opens files
+// only if the image is a core that does not name the mapped files.
 func Find(img *core.Image, opts Options) *Set {
 	s := &Set{img: img, opts: opts, opened: make(map[string]*names)}
 	s.files = newResolver(img, &opts)
@@ -82,16 +84,17 @@ func newResolver(img *core.Image, opts *Options) *resolve.Resolver {
 // Image returns the process image. It must not be modified.
 func (s *Set) Image() *core.Image { return s.img }
 
-// Memory reads the process: the image's bytes, and those of the files it had
-// mapped where the image has none.
+// Memory reads the memory of the process. If the image does not have the bytes at an
+// address, they come from the file that was mapped there.
 func (s *Set) Memory() memreader.Reader { return s.mem }
 
-// Resolver proposes further files, such as sources; nil for a file by itself.
+// Resolver proposes further files, such as sources. It is nil for a set that
+// OpenFile made.
 func (s *Set) Resolver() *resolve.Resolver { return s.files }
 
-// All yields every module in ascending order of address, each opened when its turn
-// comes; of the images that just-in-time compilers registered, those that were
-// used before.
+// All yields every module in ascending order of address. It opens each module when
+// its turn comes. Of the images that just-in-time compilers registered, it yields
+// only those that were used before.
 func (s *Set) All() iter.Seq[*Module] {
 	return func(yield func(*Module) bool) {
 		for _, site := range s.all() {
@@ -113,14 +116,14 @@ func (s *Set) all() []*site {
 	return all
 }
 
-// Problems returns what is wrong with the modules, as far as they were looked at.
+// Problems returns what is wrong with the modules that were opened so far.
 func (s *Set) Problems() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.problems)
 }
 
-// Note adds to Problems, unless the same has been noted before.
+// Note adds a problem, unless the same problem was noted before.
 func (s *Set) Note(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +132,7 @@ func (s *Set) Note(err error) {
 	}
 }
 
-// add adds to Problems what cannot be there yet.
+// add adds a problem that cannot have been noted before.
 func (s *Set) add(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,14 +148,14 @@ func (s *Set) Close() error {
 	return s.img.Close()
 }
 
-// keep has a file released when the set is closed.
+// keep keeps a file open until the set is closed; release then closes it.
 func (s *Set) keep(release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.release = append(s.release, release)
 }
 
-// ErrShrunk is why Guard ended a function early.
+// ErrShrunk is the error with which Guard ends a function early.
 var ErrShrunk = errors.New("a mapped file became shorter or cannot be read")
 
 // Guard calls f, which reads mapped files, and returns [ErrShrunk] if it ended
@@ -165,8 +168,8 @@ func Guard(f func()) error {
 	return nil
 }
 
-// Guard is [Guard] for f that reads the files of a module, or of a core, with a
-// path. It notes the fault as a problem.
+// Guard is [Guard] for a function that reads the files of a module or core. path is
+// the path of that module or core. Guard notes the fault as a problem.
 func (s *Set) Guard(path string, f func()) {
 	if err := Guard(f); err != nil {
 		s.Note(fmt.Errorf("%s: %w", path, err))

@@ -12,7 +12,7 @@ import (
 // SidecarSuffix follows the build-id in the names of sidecars.
 const SidecarSuffix = ".sframe"
 
-// findSidecar uses the first sidecar for the module's build-id.
+// findSidecar uses the first valid sidecar for the module's build-id.
 func (l *loader) findSidecar(image *elfx.File) {
 	if l.m.BuildID == "" {
 		return

@@ -20,29 +20,31 @@ const (
 func pageDown(a uint64) uint64 { return a &^ (minPage - 1) }
 func pageUp(a uint64) uint64   { return pageDown(a + minPage - 1) }
 
-// site is the place of an image in memory, whose file is looked for when the
-// site is opened.
+// site is the place of an image in memory. The file of the image is looked for when
+// the site is opened.
 type site struct {
 	set *Set
 	// path, lo, hi, bias and main are as in [Module].
 	path         string
 	lo, hi, bias uint64
 	main         bool
-	// held is a name of the file of a live process; see core.Mapping.File.
+	// held is a name by which the file of a live process can be opened; see
+	// core.Mapping.File.
 	held string
-	// trace is what memory tells of the image.
+	// trace is what memory tells about the image.
 	trace trace
 
 	once   sync.Once
 	module *Module
 }
 
-// trace is what memory tells of an image before its file is found: its headers,
-// or only where it was mapped, where it begins or where its dynamic section is.
+// trace is what memory tells about an image before its file is found: its headers,
+// or only its mappings, its entry point or its dynamic section.
 type trace interface {
-	// fits returns why f cannot be the file that the image was loaded from.
+	// fits returns why f cannot be the file that the image was loaded from, or nil
+	// if it can.
 	fits(s *site, f *elfx.File) error
-	// place corrects the site by its file.
+	// place corrects the site from its file.
 	place(s *site, f *elfx.File)
 }
 
@@ -60,8 +62,8 @@ func (s *site) open() *Module {
 // contains reports whether addr is in the image.
 func (s *site) contains(addr uint64) bool { return addr-s.lo < s.hi-s.lo }
 
-// memory returns the image as far as it is in memory; nil if its ELF header is
-// not.
+// memory returns the part of the image that is in memory. It returns nil if the ELF
+// header is not in memory.
 func (s *site) memory() *elfx.File {
 	if h, ok := s.trace.(headers); ok {
 		return h.file
@@ -71,7 +73,7 @@ func (s *site) memory() *elfx.File {
 
 func (s *site) isVDSO() bool { return s.path == vdsoName }
 
-// query is what the resolver is told of the site.
+// query returns what the resolver needs to know about the site.
 func (s *site) query(buildID string) resolve.Module {
 	return resolve.Module{Path: s.path, BuildID: buildID, Main: s.main, Held: s.held}
 }
@@ -84,8 +86,8 @@ func (s *site) show(name string) string {
 	return name
 }
 
-// findSites makes the list of sites: from the mapped files, or where the core
-// does not name them from the dynamic linker's list, and the vDSO.
+// findSites makes the list of sites, from the mapped files and the vDSO. If the core
+// does not name the mapped files, the dynamic linker's list replaces them.
 func (s *Set) findSites() {
 	s.sites = s.mappedSites()
 	if len(s.sites) == 0 {
@@ -95,7 +97,7 @@ func (s *Set) findSites() {
 		s.sites = append(s.sites, v)
 	}
 	slices.SortFunc(s.sites, func(a, b *site) int { return cmp.Compare(a.lo, b.lo) })
-	// Sites must not overlap, whatever program headers claim.
+	// Sites must not overlap, even if program headers claim that they do.
 	for i, next := range s.sites[min(1, len(s.sites)):] {
 		s.sites[i].endAt(next.lo)
 	}
@@ -107,7 +109,7 @@ func (s *site) endAt(hi uint64) {
 		return
 	}
 	s.hi = hi
-	if s.module != nil { // while the list was made
+	if s.module != nil { // linkedSites opened it
 		s.module.Hi = hi
 	}
 }

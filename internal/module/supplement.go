@@ -7,11 +7,11 @@ import (
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 
-// furtherFiles finds the files that debug information refers to: the one that
-// dwz made of what several have in common, and split ones (.dwo, .dwp).
+// furtherFiles finds the files that debug information refers to: the file into
+// which dwz put what several files have in common, and split files (.dwo, .dwp).
 func (n *names) furtherFiles() info.Options {
 	files := n.set.files
-	if n.work > 0 || files == nil { // an image, or a file by itself
+	if n.work > 0 || files == nil { // a registered image, or a file without a process
 		return info.Options{MaxWork: n.work}
 	}
 	return info.Options{
@@ -35,7 +35,7 @@ func (n *names) furtherFiles() info.Options {
 	}
 }
 
-// openAll opens the files that can be, to be closed with the set.
+// openAll opens every file that can be opened. The files are closed with the set.
 func (n *names) openAll(names iter.Seq[string]) iter.Seq[*elfx.File] {
 	return func(yield func(*elfx.File) bool) {
 		for name := range names {

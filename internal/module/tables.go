@@ -9,8 +9,8 @@ import (
 	"github.com/sfcore/sfcore/unwind"
 )
 
-// findTables opens the unwind tables of the module's image, by section or,
-// where there are no section headers, by program header.
+// findTables opens the unwind tables of the module's image. It finds them by
+// section, or by program header if there are no section headers.
 func (l *loader) findTables(image *elfx.File) {
 	t, bias := &l.m.Tables, l.site.bias
 	if l.m.Main || l.site.linker() {
@@ -33,15 +33,15 @@ func (l *loader) findTables(image *elfx.File) {
 	t.Go = table
 }
 
-// linker reports whether the site is that of the dynamic linker, in which the
-// process begins, and which initialises libraries from there.
+// linker reports whether the site is the dynamic linker. The process begins in its
+// first function, from which it also initialises libraries.
 func (s *site) linker() bool {
 	base, ok := s.set.img.Auxv.Get(core.ATBase)
 	return ok && base != 0 && base == s.lo
 }
 
-// table returns the contents of a section, or of the segment of a type that
-// stands for it, and its address in the process.
+// table returns the contents of a section and its address in the process. If there
+// is no such section, the segment of type prog replaces it.
 func (l *loader) table(f *elfx.File, section string, prog uint32) ([]byte, uint64) {
 	bias := l.site.bias
 	if s := f.Section(section); s != nil {
@@ -98,8 +98,8 @@ func (l *loader) findEHFrame(image *elfx.File) {
 	l.m.Tables.CFI = append(l.m.Tables.CFI, s)
 }
 
-// bases are what text- and data-relative pointers in .eh_frame are relative to:
-// the code and the global offset table.
+// bases returns the addresses of the code and of the global offset table. Text- and
+// data-relative pointers in .eh_frame are relative to them.
 func bases(image *elfx.File, bias uint64) cfi.Bases {
 	var b cfi.Bases
 	if s := image.Section(".text"); s != nil {
