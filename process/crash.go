@@ -7,18 +7,19 @@ import (
 )
 
 const (
-	// nullPages is how far from address 0 an access is taken for one through a
-	// null pointer: as far as the kernel keeps it unmapped by default.
+	// nullPages is the size in bytes of the range from address 0 that the kernel
+	// keeps unmapped by default. An access there counts as one through a null
+	// pointer.
 	nullPages = 1 << 16
 
-	// guardSize is how far below SP an access still is one to the stack: the
-	// kernel keeps a gap of 256 pages below a stack that grows
-	// [Documentation/admin-guide/kernel-parameters.txt: stack_guard_gap].
+	// guardSize is the size in bytes of the range below SP in which an access
+	// counts as one to the stack. The kernel keeps a gap of 256 pages below a stack
+	// that grows [Documentation/admin-guide/kernel-parameters.txt: stack_guard_gap].
 	guardSize = 1 << 20
 )
 
-// meaning says in a sentence what a signal tells of the crash; "" if it tells
-// no more than its name.
+// meaning says in a few words what a signal tells about the crash. It returns "" if
+// the signal tells nothing besides its name.
 func (p *Process) meaning(s *core.Signal) string {
 	switch {
 	case s.HasSender && s.SenderPID == p.img.PID && s.Name == "SIGABRT":

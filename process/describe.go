@@ -69,8 +69,8 @@ func (p *Process) Signal() *report.Signal {
 	return r
 }
 
-// Report walks the given threads and returns the whole report. Where ctx ends
-// before, it is what there is until then, with the error of ctx.
+// Report walks the given threads and returns the whole report. If ctx ends first,
+// Report returns what it has so far, with the error of ctx.
 func (p *Process) Report(ctx context.Context, threads []*core.Thread) (*report.Document, error) {
 	r := p.Head()
 	r.Threads = []report.Thread{}
@@ -86,8 +86,8 @@ func (p *Process) Report(ctx context.Context, threads []*core.Thread) (*report.D
 	return &r, ctx.Err()
 }
 
-// stopDetail explains the end of a stack: that the file of the last frame's
-// module is missing comes before what followed from that.
+// stopDetail explains the end of a stack. If the file of the last frame's module is
+// missing, it says so first, because the rest may follow from that.
 func (p *Process) stopDetail(s *Stack) string {
 	var detail string
 	if s.Stop.Detail != nil {
@@ -103,7 +103,7 @@ func (p *Process) stopDetail(s *Stack) string {
 	return fmt.Sprintf("the file of %s (build-id %s) was not found; %s", m.Path, orNone(m.BuildID), detail)
 }
 
-// describeFrame fills in what is known without a name.
+// describeFrame fills in what is known about a frame without symbols.
 func describeFrame(r *report.Frame, f *unwind.Frame, m *module.Module, a *arch.Arch) {
 	r.PC, r.Method, r.Trust = report.Addr(f.PC), f.Method, f.Trust
 	r.Exact, r.SignalFrame = f.Exact, f.Signal
@@ -118,7 +118,7 @@ func describeFrame(r *report.Frame, f *unwind.Frame, m *module.Module, a *arch.A
 	}
 }
 
-// nameFrame fills in what is known of the code at the frame.
+// nameFrame fills in the function and source line of a frame.
 func nameFrame(r *report.Frame, n *name, f *unwind.Frame) {
 	r.Function = n.demangled
 	if n.demangled != n.Func {
@@ -141,9 +141,9 @@ func explainFrame(r *report.Frame, f *unwind.Frame, a *arch.Arch) {
 	}
 }
 
-// Modules yields what was found for each module in ascending order of address,
-// opening its file if that was not done yet; of the images that just-in-time
-// compilers registered, those that were used by now.
+// Modules yields what was found for each module, in ascending order of address. It
+// opens the files of modules that are not open yet. Of the images that just-in-time
+// compilers registered, it yields only those that were used before.
 func (p *Process) Modules() iter.Seq[report.Module] {
 	return func(yield func(report.Module) bool) {
 		for m := range p.modules.All() {
@@ -154,7 +154,7 @@ func (p *Process) Modules() iter.Seq[report.Module] {
 	}
 }
 
-// ModuleCount returns how many modules Modules yields, as far as is known by now.
+// ModuleCount returns how many modules Modules yields at present.
 func (p *Process) ModuleCount() int { return p.modules.Len() }
 
 func orNone(s string) string {

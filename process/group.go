@@ -11,11 +11,11 @@ import (
 	"github.com/sfcore/sfcore/core"
 )
 
-// Group returns threads in groups of equal stacks: the crashed thread first,
-// alone, then the largest. Stacks are equal if their frames have the same pcs,
-// found by the same methods with the same trust, if they end for the same reason,
-// and if the threads are in the same state. Each stack is walked and forgotten.
-// Threads for which ctx leaves no time are in no group.
+// Group returns threads in groups of equal stacks. The crashed thread comes first,
+// alone, then the groups by size, the largest first. Stacks are equal if their
+// frames have the same pcs, found by the same methods with the same trust, if they
+// end for the same reason, and if the threads are in the same state. Group does not
+// keep the stacks. If ctx ends, the remaining threads are not in any group.
 func Group(ctx context.Context, p *Process, threads []*core.Thread) [][]*core.Thread {
 	var groups [][]*core.Thread
 	known := map[stackSum]int{}
@@ -40,7 +40,7 @@ func Group(ctx context.Context, p *Process, threads []*core.Thread) [][]*core.Th
 	return groups
 }
 
-// stackSum is the same for equal stacks only.
+// stackSum is a hash of a stack. Equal stacks, and no others, have equal sums.
 type stackSum [sha256.Size]byte
 
 func sumStack(w *Walker, th *core.Thread) (sum stackSum) {

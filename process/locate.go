@@ -7,26 +7,27 @@ import (
 	"github.com/sfcore/sfcore/unwind"
 )
 
-// Location is what is known of the code at an address. It is the zero value if no
-// module contains that.
+// Location is what is known about the code at an address. It is the zero value if
+// no module contains the address.
 type Location struct {
-	// Module is the build-id of the module, or its path where there is none, and
-	// ModulePath the path of its file in the process.
+	// Module is the build-id of the module, or its path if it has no build-id.
+	// ModuleName is the last element of the path, and ModulePath is the path of the
+	// module's file in the process.
 	Module, ModuleName, ModulePath string
 	// ModuleOffset is the link-time address.
 	ModuleOffset uint64
-	// Tables are the module's unwind tables; nil if its file is no ELF image.
+	// Tables are the module's unwind tables; nil if its file is not an ELF image.
 	Tables *unwind.Module
-	// Functions are the inlined functions, the innermost first, and then the one
-	// that holds the code; none if it has no name.
+	// Functions are the inlined functions, the innermost first, and then the
+	// function that contains the code. It is empty if the code has no name.
 	Functions []Function
 }
 
-// Function is a function and the line of it that an address belongs to. What is
-// unknown is "" or 0.
+// Function is a function, and the line in it to which an address belongs. Unknown
+// fields are "" or 0.
 type Function struct {
 	Name        string // demangled
-	LinkageName string // as in the symbol table, if that is another
+	LinkageName string // the name in the symbol table, if it differs from Name
 	Offset      uint64 // from the start of the function, which must not be inlined
 	File        string
 	Line        int // from 1
@@ -34,8 +35,8 @@ type Function struct {
 	Inlined     bool
 }
 
-// Locate names the code at pc, a lookup pc. Defects of tables that this shows are
-// in [Process.Problems].
+// Locate names the code at pc, a lookup pc. If it finds defects of tables, it adds
+// them to [Process.Problems].
 func (p *Process) Locate(pc uint64) Location {
 	m := p.modules.At(pc)
 	if m == nil {
@@ -61,7 +62,8 @@ func function(s *symbol.Location) Function {
 	return f
 }
 
-// Function returns the function that holds the code; nil if it has no name.
+// Function returns the function that contains the code. It returns nil if the
+// function has no name.
 func (l *Location) Function() *Function {
 	if n := len(l.Functions); n > 0 && l.Functions[n-1].Name != "" {
 		return &l.Functions[n-1]
@@ -69,12 +71,13 @@ func (l *Location) Function() *Function {
 	return nil
 }
 
-// Address returns where the function or variable with a name is, as the symbol
-// table spells it (mangled), and whether any module has it. It looks at all
-// modules, the program first, and opens their files.
+// Address returns the address of a function or variable, and whether any module
+// has it. name is the name as the symbol table spells it (mangled). Address looks
+// at all modules, the program first, and opens their files.
 func (p *Process) Address(name string) (addr uint64, ok bool) { return p.modules.Address(name) }
 
-// codeName names the code at an address, which need not be in a function.
+// codeName names the code at an address. It returns "" if the address is not in a
+// function with a name.
 func (p *Process) codeName(addr uint64) string {
 	l := p.Locate(addr)
 	f := l.Function()

@@ -15,40 +15,41 @@ import (
 	"github.com/sfcore/sfcore/unwind/gostack"
 )
 
-// Options say where the files of a process are looked for and how its stacks are
-// walked. The zero value looks at recorded paths and uses every method. Every
-// front end offers all of them.
+// Options say where to look for the files of a process and how to walk its stacks.
+// With the zero value, files are expected at their recorded paths and every method
+// is used. Every front end offers all options.
 type Options struct {
-	// Exe is the file of the main program, "" to search for it.
+	// Exe is the file of the main program; "" to search for it.
 	Exe string
-	// Sysroot is the directory that recorded paths are taken to be below.
+	// Sysroot is a directory. Recorded paths are looked up below it.
 	Sysroot string
-	// Paths are files, and directories with files, to match with modules by
+	// Paths are files, and directories with files. They are matched with modules by
 	// build-id, then by name and program headers.
 	Paths []string
-	// DebugDirs are directories of debug files; nil for those of the system.
+	// DebugDirs are directories of debug files; nil for the system's directories.
 	DebugDirs []string
 	// SFrameDirs are directories with sidecars: files called <build-id>.sframe
-	// with an .sframe section for modules that have none.
+	// with an .sframe section for modules without one.
 	SFrameDirs []string
-	// SourceMap says where source files are that are not at the path that debug
-	// information has.
+	// SourceMap says where to find source files that are not at the path in debug
+	// information.
 	SourceMap []Substitution
-	// Debuginfod has files that are not at hand fetched from the servers that the
-	// environment names [debuginfod(8)], which learn the build-ids.
+	// Debuginfod is set to fetch files that are not on this machine from the servers
+	// that the environment names [debuginfod(8)]. The servers learn the build-ids.
 	Debuginfod bool
-	// Progress, if not nil, is told how many bytes of how many, 0 if unknown, of a
-	// file were fetched.
+	// Progress, if not nil, is called while a file is fetched. done is the number of
+	// bytes that have arrived, and total is the size of the file, 0 if unknown.
 	Progress func(done, total int64)
-	// Context ends what is fetched; nil for context.Background(). Other work goes
-	// on.
+	// Context, when it ends, ends the fetching of files; nil for
+	// context.Background(). Other work continues.
 	Context context.Context
-	// CacheDir is where the build-ids of files below Paths are kept; "" not to
-	// keep them.
+	// CacheDir is the directory in which the build-ids of files below Paths are
+	// kept. If it is "", they are not kept.
 	CacheDir string
-	// Methods are the methods to try, in this order, of [Methods]; nil for all.
+	// Methods are names from [Methods], in the order in which to try the methods;
+	// nil for all.
 	Methods []string
-	// MaxFrames bounds a stack; 0 for unwind.DefaultMaxFrames.
+	// MaxFrames bounds the frames of a stack; 0 for unwind.DefaultMaxFrames.
 	MaxFrames int
 	// MaxTime bounds the walk of a stack; 0 for no bound.
 	MaxTime time.Duration
@@ -67,12 +68,12 @@ type OptionError struct {
 func (e *OptionError) Error() string { return e.Option + ": " + e.Err.Error() }
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// Methods returns the names that Options.Methods may have, in the order that is
-// used if it has none.
+// Methods returns the names that Options.Methods may contain, in the order that is
+// used if Options.Methods is nil.
 func Methods() []string { return []string{"go", "sframe", "cfi", "code", "fp"} }
 
 // Check returns what is wrong with the options, as an [*OptionError]. Front ends
-// say it in their own names of options.
+// replace the name of the field with their own name of the option.
 func (o *Options) Check() error {
 	wrong := func(option, format string, args ...any) error {
 		return &OptionError{option, fmt.Errorf(format, args...)}
@@ -94,7 +95,8 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// servers returns what fetches files; nil if none are to be fetched.
+// servers returns the client that fetches files. It returns nil if no files are to
+// be fetched.
 func (o *Options) servers() (*debuginfod.Client, error) {
 	if !o.Debuginfod {
 		return nil, nil
@@ -111,7 +113,7 @@ func (o *Options) servers() (*debuginfod.Client, error) {
 	return client, nil
 }
 
-// module returns what package module is told of the options.
+// module returns the options that package module needs.
 func (o *Options) module() module.Options {
 	return module.Options{
 		Exe: o.Exe, Sysroot: o.Sysroot, Paths: o.Paths, DebugDirs: o.DebugDirs, CacheDir: o.CacheDir, SFrameDirs: o.SFrameDirs,
@@ -129,7 +131,8 @@ func (o *Options) substitutions() []resolve.Substitution {
 // DefaultSteppers returns the steppers of [Methods].
 func DefaultSteppers() []unwind.Stepper { return new(Options).steppers()() }
 
-// steppers returns what makes the steppers of an unwinder, each time new ones.
+// steppers returns a function that makes the steppers of an unwinder. Each call
+// makes new ones.
 func (o *Options) steppers() func() []unwind.Stepper {
 	names := o.Methods
 	if names == nil {
@@ -143,8 +146,8 @@ func (o *Options) steppers() func() []unwind.Stepper {
 				steppers = append(steppers, new(gostack.Stepper))
 			case "sframe":
 				steppers = append(steppers, unwind.NewSFrame())
-				// Where a module promises frame pointers they come before call
-				// frame information, whatever their own place in the list.
+				// If a module promises frame pointers, they come before call frame
+				// information, regardless of the position of "fp" in the list.
 				if slices.Contains(names, "fp") {
 					steppers = append(steppers, unwind.NewPromisedFramePointer())
 				}

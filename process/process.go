@@ -1,6 +1,6 @@
-// Package process is the session behind every front end: a stopped process
-// joined with the files it was made of. It walks the stacks of its threads, names
-// code, finds variables and source lines, and describes all of that in the
+// Package process is the session behind every front end. It joins a stopped process
+// with the files that the process was made of. It walks the stacks of the threads,
+// names code, and finds variables and source lines. It describes all of that in the
 // documents of package report, which the command line, the debug adapter and the
 // plugin render.
 package process
@@ -21,15 +21,15 @@ type Process struct {
 	img      *core.Image
 	opts     Options
 	modules  *module.Set
-	servers  *debuginfod.Client // nil not to fetch files
+	servers  *debuginfod.Client // nil if no files are fetched
 	steppers func() []unwind.Stepper
 }
 
 // ErrNoThread is returned for a thread id that the process does not have.
 var ErrNoThread = errors.New("no such thread")
 
-// New joins an image with its files. It owns the image: Close closes it. Files are
-// looked for when an address in their module is asked for.
+// New joins an image with its files. The Process owns the image: Close closes it. A
+// file is looked for when an address in its module is first asked about.
 //
 // The options must be valid: see [Options.Check].
 func New(img *core.Image, opts Options) *Process {
@@ -53,12 +53,12 @@ func (p *Process) Close() error {
 // Image returns the process image. It must not be modified.
 func (p *Process) Image() *core.Image { return p.img }
 
-// Memory reads the process: the image's bytes, and those of the files it had
-// mapped where the image has none.
+// Memory reads the memory of the process. If the image does not have the bytes at an
+// address, they come from the file that was mapped there.
 func (p *Process) Memory() memreader.Reader { return p.modules.Memory() }
 
-// Threads returns the threads in the order in which they are reported: the
-// crashed one first, then as in the image.
+// Threads returns the threads in the order in which they are reported: first the
+// crashed thread, then the others in the order of the image.
 func (p *Process) Threads() []*core.Thread {
 	threads := make([]*core.Thread, 0, len(p.img.Threads))
 	for _, crashed := range []bool{true, false} {
@@ -71,8 +71,8 @@ func (p *Process) Threads() []*core.Thread {
 	return threads
 }
 
-// Problems returns what is wrong with the image and, as far as they were looked
-// at, its modules, as sentences; never nil.
+// Problems returns what is wrong with the image and with the modules that were
+// opened so far. It is never nil.
 func (p *Process) Problems() []string {
 	problems := []string{}
 	for _, err := range slices.Concat(p.img.Problems, p.modules.Problems()) {
@@ -81,7 +81,7 @@ func (p *Process) Problems() []string {
 	return problems
 }
 
-// Guard calls f, which uses a Process or its memory, and returns an error if it
-// ended early because a mapped file became shorter or could not be read. f must
-// not hand such work to other goroutines.
+// Guard calls f, which uses a Process or its memory. It returns an error if f ended
+// early because a mapped file became shorter or could not be read. f must not hand
+// such work to other goroutines.
 func Guard(f func()) error { return module.Guard(f) }

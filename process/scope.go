@@ -9,18 +9,18 @@ import (
 	"github.com/sfcore/sfcore/report"
 )
 
-// Scope is a function at a frame, the one that holds the code or an inlined one,
-// with its arguments and the local variables that are in scope.
+// Scope is a function at a frame, with its arguments and the local variables that
+// are in scope. It is the function that contains the code, or an inlined one.
 type Scope struct {
-	// Function is its name, as debug information has it.
+	// Function is the function's name in debug information.
 	Function  string
 	Variables []Variable
 }
 
-// Scopes returns the functions at a frame of a stack, whose index is that of the
-// physical frame, the innermost inlined one first, with their variables. Nothing
-// is returned for code without debug information. The stack must be the last that
-// its [Walker] walked, with its registers recovered, or one that no Walker uses.
+// Scopes returns the functions at a frame of a stack with their variables, the
+// innermost inlined function first. frame is the index of the physical frame. Scopes
+// returns nil for code without debug information. The stack must be the last one
+// that its [Walker] walked, with registers recovered, or one that no Walker uses.
 func (p *Process) Scopes(s *Stack, frame int) []Scope {
 	m := p.modules.At(s.Frames[frame].LookupPC())
 	if m == nil {
@@ -51,8 +51,8 @@ func (p *Process) Scopes(s *Stack, frame int) []Scope {
 	return scopes
 }
 
-// valueFrame returns a frame as package value wants it; nil if there is no debug
-// information for its code.
+// valueFrame converts a frame for package value. It returns nil if there is no debug
+// information for the code.
 func (p *Process) valueFrame(s *Stack, i int) *value.Frame {
 	f := &s.Frames[i]
 	m := p.modules.At(f.LookupPC())
@@ -76,14 +76,14 @@ func (p *Process) valueFrame(s *Stack, i int) *value.Frame {
 	return v
 }
 
-// wideRegisters are the vector registers of a thread, which are those of its
+// wideRegisters returns the vector registers of a thread. They are known only in its
 // innermost frame.
 func wideRegisters(p *Process, th *core.Thread) func(uint64) []byte {
 	return func(n uint64) []byte { return p.img.Arch.Vector.Bytes(n, th.FPRegSet) }
 }
 
-// AddVariables adds the variables of its frames to r, which Describe made of s. It
-// recovers the registers of s.
+// AddVariables adds the variables of the frames of s to r, which Describe made from
+// s. It recovers the registers of s.
 func (w *Walker) AddVariables(s *Stack, r *report.Thread) {
 	w.RecoverRegisters(s)
 	for i, physical := 0, 0; i < len(r.Frames) && physical < len(s.Frames); physical++ {

@@ -19,17 +19,18 @@ type SourceLine struct {
 }
 
 const (
-	// maxSource bounds how far into a source file is read, in bytes.
+	// maxSource bounds the part of a source file that is read, in bytes.
 	maxSource = 64 << 20
-	// maxSourceLine bounds the bytes of a line that are returned.
+	// maxSourceLine bounds the part of a line that is returned, in bytes.
 	maxSourceLine = 512
 )
 
-// SourceLines returns the lines of a source file, as debug information names
-// it, that are at most around lines from a line, each up to 512 bytes; none if the
-// file is not found or is shorter. It is looked for by Options.SourceMap, at its
-// path, and if files may be fetched by the build-id of the module it was compiled
-// to.
+// SourceLines returns a line of a source file, with up to around lines before and
+// after it. Each line has up to 512 bytes. The result is nil if the file is not
+// found, or if it ends before the line. file is the name in debug information.
+// SourceLines looks for it by Options.SourceMap, then at its path. If files may be
+// fetched, it then asks for it by the build-id of the module that was compiled from
+// it.
 func (p *Process) SourceLines(file, buildID string, line, around int) []SourceLine {
 	f := p.openSource(file, buildID)
 	if f == nil {

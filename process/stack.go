@@ -18,8 +18,9 @@ type Stack struct {
 	Stop   unwind.Stop
 }
 
-// Complete reports whether the stack was followed to its end, and not by way of
-// a guess, which may have left out frames. A thread that has ended has none.
+// Complete reports whether the stack was followed to its end without a guess. A
+// guess may have left out frames. The stack of a thread that has ended is empty, and
+// so complete.
 func (s *Stack) Complete() bool {
 	return s.Thread.State == core.Zombie || s.Stop.Complete() && s.Frames[len(s.Frames)-1].Trust != unwind.Guess
 }
@@ -35,15 +36,15 @@ func (p *Process) Stack(tid int) (*Stack, error) {
 	return nil, fmt.Errorf("thread %d: %w", tid, ErrNoThread)
 }
 
-// maxAhead is how many results wait for those before them. It bounds the
-// memory that a process with many threads takes.
+// maxAhead is how many results may wait for the results before them. It bounds the
+// memory that is needed for a process with many threads.
 const maxAhead = 64
 
-// Parallel calls f for threads, in as many goroutines as help, each with its
-// own Walker, and yields the results in the order of threads, each as soon as
-// it and those before it are there. What f returns must not refer to the
-// Walker's memory. It ends early when ctx does, or its user leaves the loop, in
-// any case after all calls of f that have begun.
+// Parallel calls f for threads, in up to GOMAXPROCS goroutines, each with its own
+// Walker. It yields the results in the order of threads, each as soon as all results
+// before it are there. The result of f must not refer to the Walker's memory.
+// Parallel ends early if ctx ends or if the loop is left. It always waits for the
+// calls of f that have begun.
 func Parallel[T any](ctx context.Context, p *Process, threads []*core.Thread, f func(*Walker, *core.Thread) T) iter.Seq[T] {
 	type job struct {
 		thread *core.Thread

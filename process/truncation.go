@@ -8,12 +8,12 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// maxLostMappings bounds the mappings that are listed: a process may have
-// hundreds of thousands, and only the first tell anything.
+// maxLostMappings bounds the mappings that are listed. A process may have hundreds of
+// thousands, and only the first ones are of interest.
 const maxLostMappings = 1000
 
-// truncation describes what is missing of the image; nil if nothing is. It walks
-// the stacks to see which are affected.
+// truncation describes what is missing in the image. It returns nil if nothing is
+// missing. It walks the stacks to find out which ones are affected.
 func (p *Process) truncation() *report.Truncation {
 	tr := p.img.Truncated
 	if tr == nil {
@@ -33,8 +33,8 @@ func (p *Process) truncation() *report.Truncation {
 	return r
 }
 
-// endsAtCut reports whether the walk of a stack failed for want of memory that
-// the core file was to hold.
+// endsAtCut reports whether the walk of a stack failed because it needed memory that
+// was in the missing part of the core file.
 func endsAtCut(s *Stack) bool {
 	errs := []error{s.Stop.Detail}
 	if n := len(s.Frames); n > 0 {

@@ -11,38 +11,38 @@ import (
 )
 
 // Variable is an argument or a local variable of a frame, or a part of one. Its
-// value is read when it is asked for. It is valid as long as its stack is, and is
-// not safe for concurrent use.
+// value is read when it is first asked for. A Variable is valid as long as its stack
+// is, and is not safe for concurrent use.
 type Variable struct {
-	// Name is that of the variable or member; "[3]" of an element; "" of a part
-	// without a name.
+	// Name is the name of the variable or member. It is "[3]", for example, for an
+	// element, and "" for a part without a name.
 	Name string
 	// Argument is set for the arguments of a function.
 	Argument bool
-	// Base is set for the part of an object that is of a base class.
+	// Base is set for the part of an object that belongs to a base class.
 	Base bool
 
 	process  *Process
 	scope    *value.Scope
-	declared *info.Variable // nil of parts
-	object   *value.Object  // made when it is needed, but for parts
+	declared *info.Variable // nil for a part
+	object   *value.Object  // made when it is first needed; always set for a part
 }
 
-// Bounds of what is described of one variable; [Variable.Parts] returns more.
+// Bounds of the description of one variable. [Variable.Parts] is not bound by them.
 const (
 	maxVarDepth    = 6
 	maxVarElements = 64
 	maxVarMembers  = 200
 	maxVarParts    = 1000 // in all
 
-	// maxFrameParts bounds the variables of a frame and their parts, and
-	// maxVarName the bytes of a name or type, so that a frame fits into a message
-	// of the plugin.
+	// maxFrameParts bounds the number of variables of a frame and their parts.
+	// maxVarName bounds the size of a name or type, in bytes. With these bounds, a
+	// frame fits into a message of the plugin.
 	maxFrameParts = 2000
 	maxVarName    = 256
 )
 
-// read returns the variable as package value has it.
+// read returns the variable in the form that package value uses.
 func (v *Variable) read() *value.Object {
 	if v.object == nil {
 		o := v.scope.Object(v.declared)
@@ -58,16 +58,16 @@ func (v *Variable) Scalar() bool { return v.read().Shape() == value.Scalar }
 // Array reports whether the parts are the elements of an array.
 func (v *Variable) Array() bool { return v.read().Shape() == value.Elements }
 
-// Integer returns the value of an integer, or of a pointer. ok is false for what
+// Integer returns the value of an integer or a pointer. ok is false if the variable
 // is neither, or has no value.
 func (v *Variable) Integer() (n uint64, pointer, ok bool) { return v.read().Integer() }
 
 // Len returns the number of parts.
 func (v *Variable) Len() (uint64, error) { return v.read().Len() }
 
-// Parts returns up to count parts from a number on: the members of a structure, the
-// elements of an array, or what a pointer points to. A short result comes with
-// the error of its end.
+// Parts returns up to count parts, beginning with number from: the members of a
+// structure, the elements of an array, or what a pointer points to. If an error ends
+// the list early, Parts returns the parts before it, too.
 func (v *Variable) Parts(from, count uint64) ([]Variable, error) {
 	objects, err := v.read().Parts(from, count)
 	parts := make([]Variable, len(objects))
@@ -155,7 +155,7 @@ func describeObject(o *value.Object, depth int, left *int) report.Variable {
 	return r
 }
 
-// shorten cuts a long name off.
+// shorten cuts off the end of a long name.
 func shorten(name string) string {
 	if len(name) <= maxVarName {
 		return name

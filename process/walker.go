@@ -11,9 +11,9 @@ import (
 	"github.com/sfcore/sfcore/unwind"
 )
 
-// Walker walks stacks and describes them, one stack at a time, with memory that it
-// uses again: what it returns is valid until it is used for the next stack. It is
-// not safe for concurrent use; every worker has its own.
+// Walker walks stacks and describes them, one stack at a time. It reuses its memory:
+// its results are valid until it is used for the next stack. A Walker is not safe for
+// concurrent use; every worker needs its own.
 type Walker struct {
 	process  *Process
 	unwinder unwind.Unwinder
@@ -23,10 +23,10 @@ type Walker struct {
 	thread   report.Thread
 }
 
-// naming is what is known of the code at a lookup pc.
+// naming is what is known about the code at a lookup pc.
 type naming struct {
 	module *module.Module
-	names  []name // the innermost first; the last is the physical frame's
+	names  []name // the innermost first; the last one is for the physical frame
 }
 
 type name struct {
@@ -49,8 +49,8 @@ func (p *Process) NewWalker() *Walker {
 	}
 }
 
-// Walk walks the stack of a thread. A file that shrinks meanwhile ends the
-// stack where it was, instead of the program.
+// Walk walks the stack of a thread. If a file shrinks meanwhile, the stack ends
+// there; the program continues.
 func (w *Walker) Walk(th *core.Thread) *Stack {
 	s := &Stack{Thread: th}
 	if th.Err != nil {
@@ -66,8 +66,8 @@ func (w *Walker) Walk(th *core.Thread) *Stack {
 	return s
 }
 
-// RecoverRegisters recovers registers of the frames of s that its rows do not
-// tell, for their variables; see [unwind.Unwinder.Complete].
+// RecoverRegisters recovers registers of the frames of s for which the rows have no
+// rules. Variables need them; see [unwind.Unwinder.Complete].
 func (w *Walker) RecoverRegisters(s *Stack) {
 	w.unwinder.PACMask = s.Thread.PACMask
 	if err := module.Guard(func() { w.unwinder.Complete(s.Frames) }); err != nil {
@@ -75,8 +75,8 @@ func (w *Walker) RecoverRegisters(s *Stack) {
 	}
 }
 
-// name looks up the code at a lookup pc, or remembers it: the threads of a
-// process are mostly in the same few places.
+// name looks up the code at a lookup pc. It remembers the result, because most
+// threads of a process are in the same few places.
 func (w *Walker) name(pc uint64) naming {
 	if n, ok := w.names[pc]; ok {
 		return n
@@ -92,8 +92,8 @@ func (w *Walker) name(pc uint64) naming {
 	return n
 }
 
-// prepare has the symbol tables searched once for all addresses of a stack that
-// are new, instead of once for each.
+// prepare searches the symbol tables once for all new addresses of a stack, instead
+// of once for each address.
 func (w *Walker) prepare(s *Stack) {
 	pcs := w.unnamed[:0]
 	for i := range s.Frames {
@@ -119,8 +119,8 @@ func (w *Walker) prepare(s *Stack) {
 	}
 }
 
-// Describe names the frames of a stack. With workings, the frames tell how their
-// callers were found, and why not better.
+// Describe names the frames of a stack. If workings is set, the frames tell how their
+// callers were found, and why better methods failed.
 func (w *Walker) Describe(s *Stack, workings bool) *report.Thread {
 	r, a := &w.thread, w.process.img.Arch
 	*r = report.Thread{

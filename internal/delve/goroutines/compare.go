@@ -7,9 +7,10 @@ import (
 	"github.com/sfcore/sfcore/report"
 )
 
-// compareStacks compares the Go frames of a stack with delve's, and gives those
-// that are the same the variables that delve found. It returns how delve's
-// differ, nil if they do not. Of C code delve knows too little to compare.
+// compareStacks compares the Go frames of a stack with delve's. It adds the
+// variables that delve found to frames that are the same. It returns how delve's
+// frames differ, or nil if they do not. It does not compare frames of C code,
+// because delve knows too little about them.
 func compareStacks(ours []report.GoroutineFrame, g *wire.Goroutine, text wire.Text) *report.DelveStack {
 	groups, theirs := goFrames(ours, text), g.GoFrames(text)
 	skipped := trampolines(ours)
@@ -52,9 +53,9 @@ func compareStacks(ours []report.GoroutineFrame, g *wire.Goroutine, text wire.Te
 	return r
 }
 
-// trampolines returns the pcs of the frames between a signal handler in Go and
-// the code that the signal interrupted, which delve mostly leaves out: the
-// trampoline of the kernel, and the function that it called.
+// trampolines returns the pcs of the frames between a signal handler in Go and the
+// code that the signal interrupted: the kernel's trampoline, and the function that
+// the kernel called. delve leaves most of these frames out.
 func trampolines(frames []report.GoroutineFrame) []report.Addr {
 	var pcs []report.Addr
 	for i := range frames {
@@ -68,7 +69,7 @@ func trampolines(frames []report.GoroutineFrame) []report.Addr {
 // frameRange are the indexes of a physical frame and of those inlined into it.
 type frameRange struct{ lo, hi int }
 
-// goFrames returns where the physical frames of Go code are in a stack.
+// goFrames returns the indexes of the physical frames of Go code in a stack.
 func goFrames(frames []report.GoroutineFrame, text wire.Text) []frameRange {
 	var list []frameRange
 	lo := 0

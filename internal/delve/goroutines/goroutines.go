@@ -23,12 +23,12 @@ import (
 type Options struct {
 	// Program finds the program sfcore-delve, in which delve runs.
 	Program func() (string, error)
-	// Select is asked for each goroutine before its stack is walked; nil selects
-	// all. Those with runtime set belong to Go's runtime, which Go's own tracebacks
-	// leave out.
+	// Select is called for each goroutine before its stack is walked, and says
+	// whether to list it; nil selects all. runtime is set for goroutines of Go's
+	// runtime, which Go's own tracebacks leave out.
 	Select func(id int64, runtime bool) bool
-	// Locals asks for variables, RuntimeLocals for those of the runtime's functions
-	// too.
+	// Locals asks for variables. RuntimeLocals asks for those of the runtime's
+	// functions, too.
 	Locals, RuntimeLocals bool
 	// MaxFrames bounds the stacks that delve walks.
 	MaxFrames int
@@ -186,7 +186,7 @@ func savesRegisters(p *process.Process, pc uint64) bool {
 	return f != nil && slices.ContainsFunc(savers, func(s string) bool { return strings.HasPrefix(f.Name, s) })
 }
 
-// place describes a place of delve's; nil if it is unknown.
+// place converts a place that delve reported. It returns nil if the place is unknown.
 func place(p *wire.Place) *report.Place {
 	if p.PC == 0 {
 		return nil
