@@ -7,7 +7,7 @@ const GoroutinesSchema = "sfcore.goroutines/1"
 // Goroutine is a goroutine and its stack, or a group of those with the same stack.
 type Goroutine struct {
 	ID         int64            `json:"id"`
-	IDs        []int64          `json:"ids,omitempty"` // of a group
+	IDs        []int64          `json:"ids,omitempty"` // of all goroutines in a group
 	Status     string           `json:"status,omitempty"`
 	WaitReason string           `json:"waitReason,omitempty"`
 	TID        int              `json:"tid,omitempty"`
@@ -16,11 +16,11 @@ type Goroutine struct {
 	Created    *Place           `json:"created,omitempty"`
 	Frames     []GoroutineFrame `json:"frames"`
 	Stop       Stop             `json:"stop"`
-	// Delve is what delve sees, where that is something else.
+	// Delve says what delve sees, if it differs.
 	Delve *DelveStack `json:"delve,omitempty"`
 }
 
-// Place is a place in the program. What is unknown is left out.
+// Place is a place in the program. Fields that are unknown are left out.
 type Place struct {
 	PC       Addr   `json:"pc"`
 	Function string `json:"function,omitempty"`
@@ -39,13 +39,14 @@ type GoVariable struct {
 	Name     string `json:"name"`
 	Type     string `json:"type"`
 	Argument bool   `json:"argument,omitempty"`
-	// Value is as in Go source, on one line; "" if Err says why it is not known.
+	// Value is the value in Go syntax, on one line. It is "" if the value is not
+	// known; Err then says why.
 	Value string `json:"value,omitempty"`
 	Err   string `json:"err,omitempty"`
 }
 
-// DelveStack is how delve's stack differs: it has Frames in place of ours from
-// From to before To.
+// DelveStack says how delve's stack differs. It has Frames in place of our frames
+// with indexes From <= i < To.
 type DelveStack struct {
 	From   int     `json:"from"`
 	To     int     `json:"to"`
@@ -53,5 +54,5 @@ type DelveStack struct {
 	Err    string  `json:"error,omitempty"`
 }
 
-// LeavesOut reports whether delve has nothing that we do not have.
+// LeavesOut reports whether delve has no frames that we do not have.
 func (d *DelveStack) LeavesOut() bool { return len(d.Frames) == 0 && d.Err == "" }

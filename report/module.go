@@ -3,13 +3,13 @@ package report
 // Match says how a module's file was recognised.
 type Match string
 
-// How a module's file was recognised, best first.
+// The ways in which a module's file is recognised, best first.
 const (
-	MatchBuildID  Match = "build-id" // its build-id is the one in memory
-	MatchPath     Match = "path"     // no build-ids to compare; name and program headers agree
-	MatchMemory   Match = "memory"   // no file; the image in memory is used
-	MatchMismatch Match = "mismatch" // no file; those of this name are of another build
-	MatchMissing  Match = "missing"  // no file
+	MatchBuildID  Match = "build-id" // the file's build-id is the one in memory
+	MatchPath     Match = "path"     // there is no build-id in memory; name and program headers agree
+	MatchMemory   Match = "memory"   // no file was found; the image in memory is used
+	MatchMismatch Match = "mismatch" // no file was found, except some of another build with this name
+	MatchMissing  Match = "missing"  // no file was found
 )
 
 // Module is a module and what was found for it.
@@ -24,8 +24,8 @@ type Module struct {
 	Match    Match    `json:"match"`
 	SFrame   *SFrame  `json:"sframe,omitempty"`
 	CFI      bool     `json:"cfi"`
-	Symbols  string   `json:"symbols"` // a From constant of package symbol
-	Lines    bool     `json:"lines"`   // there is debug information
+	Symbols  string   `json:"symbols"` // one of the From constants of package symbol
+	Lines    bool     `json:"lines"`   // whether there is debug information
 	Problems []string `json:"problems,omitempty"`
 }
 
@@ -34,7 +34,7 @@ type SFrame struct {
 	Version   int      `json:"version"`
 	Flags     []string `json:"flags"`
 	Functions uint64   `json:"functions"`
-	Tables    int      `json:"tables,omitempty"` // where there are several
-	File      string   `json:"file,omitempty"`   // the sidecar that it is from
+	Tables    int      `json:"tables,omitempty"` // the number of tables, if there are several
+	File      string   `json:"file,omitempty"`   // the sidecar that it was read from
 	Problem   string   `json:"problem,omitempty"`
 }

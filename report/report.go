@@ -1,14 +1,14 @@
-// Package report holds what sfcore says of a process as documents: plain data
-// that front ends render, and that is also the JSON of the command line and the
-// reply of the plugin. docs/report.md describes every field.
+// Package report defines the documents in which sfcore describes a process. They are
+// plain data that front ends render. They are also the JSON of the command line and
+// the reply of the plugin. docs/report.md describes every field.
 package report
 
 // Schema names the version of the report. docs/report.md describes it.
 const Schema = "sfcore.report/1"
 
-// Document is everything that sfcore has to say about a process. It is the JSON
-// document of the command line and the reply of the plugin, of which
-// docs/report.md describes every field. Fields that are unknown are left out.
+// Document is everything that sfcore says about a process. It is the JSON document of
+// the command line and the reply of the plugin. docs/report.md describes every field.
+// Fields that are unknown are left out.
 type Document struct {
 	Schema   string   `json:"schema"`
 	Source   Source   `json:"source"`
@@ -23,14 +23,15 @@ type Source struct {
 	Kind string `json:"kind"` // "core", "live", or "host" if a debugger holds the process
 	Path string `json:"path,omitempty"`
 	PID  int    `json:"pid,omitempty"`
-	// Missing is how many bytes of a core file that is cut off are missing.
+	// Missing is how many bytes are missing at the end of a core file that is cut off.
 	Missing uint64 `json:"missing,omitempty"`
-	// Truncated says what was in them.
+	// Truncated says what was in those bytes.
 	Truncated *Truncation `json:"truncated,omitempty"`
 
-	// Of a live process: its id in its own pid namespace where that is another,
-	// when it began to stop, for how many nanoseconds it stood still, how many
-	// bytes of stacks were copied, and how many threads ended meanwhile.
+	// These fields describe a live process: its id in its own pid namespace if that
+	// differs from ours, when it began to stop, for how many nanoseconds it stood
+	// still, the phases of the visit, how many bytes of stacks were copied, and how
+	// many threads ended meanwhile.
 	NSPID      int     `json:"nsPid,omitempty"`
 	Time       string  `json:"time,omitempty"`
 	StoppedFor int64   `json:"stoppedFor,omitempty"`
@@ -57,7 +58,7 @@ type Process struct {
 	Signal     *Signal   `json:"signal,omitempty"`
 }
 
-// Signal is what stopped the process.
+// Signal is the signal that stopped the process.
 type Signal struct {
 	Number    int     `json:"number"`
 	Name      string  `json:"name"`
@@ -67,6 +68,6 @@ type Signal struct {
 	SenderPID int     `json:"senderPid,omitempty"`
 	SenderUID *int    `json:"senderUid,omitempty"`
 	Thread    int     `json:"thread,omitempty"`
-	// Meaning says in a sentence what happened.
+	// Meaning says in a few words what happened.
 	Meaning string `json:"meaning,omitempty"`
 }

@@ -5,16 +5,16 @@ import "github.com/sfcore/sfcore/unwind"
 // Thread is a thread and its stack.
 type Thread struct {
 	TID     int     `json:"tid"`
-	NSTID   int     `json:"nsTid,omitempty"` // in the process's pid namespace, where that is another
+	NSTID   int     `json:"nsTid,omitempty"` // the id in the process's pid namespace, if that differs from ours
 	Name    string  `json:"name,omitempty"`
-	State   string  `json:"state,omitempty"` // of a live process
+	State   string  `json:"state,omitempty"` // for a live process only
 	Crashed bool    `json:"crashed,omitempty"`
 	Frames  []Frame `json:"frames"`
 	Stop    Stop    `json:"stop"`
 }
 
-// Frame is a frame. Inlined ones precede the physical frame they belong
-// to and repeat its addresses.
+// Frame is a frame. Inlined frames precede the physical frame that they belong to,
+// and repeat its addresses.
 type Frame struct {
 	Index  int           `json:"index"` // from 0; inlined frames count
 	PC     Addr          `json:"pc"`
@@ -22,12 +22,14 @@ type Frame struct {
 	CFA    OptAddr       `json:"cfa,omitzero"`
 	Method unwind.Method `json:"method"`
 	Trust  unwind.Trust  `json:"trust"`
-	// Evidence is what speaks for and against the frame.
+	// Evidence is what speaks for and against the frame. It is filled in only with
+	// the workings.
 	Evidence unwind.Evidence `json:"evidence,omitempty"`
-	// Exact is set where PC is the instruction being executed, unset where it
-	// is a return address or behind an instruction that trapped.
+	// Exact is set if PC is the address of the instruction that was being executed.
+	// It is unset if PC is a return address, or the address after an instruction that
+	// trapped.
 	Exact          bool    `json:"exact,omitempty"`
-	Module         string  `json:"module,omitempty"`      // build-id, or path where there is none
+	Module         string  `json:"module,omitempty"`      // build-id, or path if there is no build-id
 	ModuleOffset   OptAddr `json:"moduleOffset,omitzero"` // PC as a link-time address
 	Function       string  `json:"function,omitempty"`    // demangled
 	LinkageName    string  `json:"linkageName,omitempty"`
@@ -37,18 +39,19 @@ type Frame struct {
 	Column         int     `json:"column,omitempty"` // from 1, in bytes
 	Inlined        bool    `json:"inlined,omitempty"`
 	SignalFrame    bool    `json:"signalFrame,omitempty"`
-	// Rule is how the caller was found: the CFA, RA and FP rules.
+	// Rule has the rules by which the caller was found, for CFA, RA and FP.
 	Rule string `json:"rule,omitempty"`
 	// Skipped says why better methods did not find the caller.
 	Skipped string `json:"skipped,omitempty"`
-	// Variables are the arguments and then the local variables, if asked for.
+	// Variables are the arguments and then the local variables. They are filled in
+	// only on request.
 	Variables []Variable `json:"variables,omitempty"`
 
 	// ModuleName is the last element of the module's path, for display.
 	ModuleName string `json:"-"`
 }
 
-// Stop is why a stack ends.
+// Stop says why a stack ends.
 type Stop struct {
 	Reason unwind.Reason `json:"reason"`
 	Detail string        `json:"detail,omitempty"`

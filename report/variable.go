@@ -4,20 +4,20 @@ import "strconv"
 
 // Variable is an argument or a local variable of a frame, or a part of one.
 type Variable struct {
-	// Name is "" for parts that have none, such as anonymous structures.
+	// Name is "" for parts without a name, such as anonymous structures.
 	Name     string `json:"name,omitempty"`
 	Argument bool   `json:"argument,omitempty"`
-	// Base is set for the part of an object that is of a base class.
+	// Base is set for the part of an object that belongs to a base class.
 	Base bool   `json:"base,omitempty"`
 	Type string `json:"type,omitempty"`
 	// Value is the text of a number, pointer, enumerator or string.
 	Value string `json:"value,omitempty"`
-	// Missing is why there is no value: "optimised out", "not recovered", or what
-	// else is unknown.
+	// Missing says why there is no value: "optimised out", "not recovered", or
+	// another reason.
 	Missing string  `json:"missing,omitempty"`
 	Address OptAddr `json:"address,omitzero"`
 	// Members are the members of a structure, the elements of an array, or what a
-	// reference refers to; More is how many were left out.
+	// reference refers to. More is how many of them were left out.
 	Members []Variable `json:"members,omitempty"`
 	More    uint64     `json:"more,omitempty"`
 	// Elements is set if the members are the elements of an array.
@@ -28,7 +28,8 @@ const (
 	// maxVarText bounds the text of a variable, in bytes.
 	maxVarText = 1000
 
-	// minRepeats is from how many equal elements on they are written once.
+	// minRepeats is the least number of equal elements in a row that are written
+	// only once.
 	minRepeats = 4
 )
 
