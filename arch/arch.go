@@ -36,37 +36,39 @@ import "fmt"
 type Arch struct {
 	// Name is the GOARCH-like name used in reports: amd64, aarch64, s390x.
 	Name string
-	// BFD is the name that binutils have for the format of ELF files [binutils
+	// BFD is the name in binutils of the format of ELF files [binutils
 	// bfd/config.bfd].
 	BFD string
-	// Delve is the name that delve has for the architecture, its GOARCH; "" if
-	// delve does not support it [delve pkg/proc/bininfo.go].
+	// Delve is delve's name for the architecture, which is its GOARCH; "" if delve
+	// does not know the architecture [delve pkg/proc/bininfo.go].
 	Delve string
 	// Machine is the ELF e_machine.
 	Machine uint16
-	// ELF is what the psABI says of ELF files.
+	// ELF is what the psABI says about ELF files.
 	ELF ELF
-	// SFrame is what the SFrame format says of the architecture.
+	// SFrame is what the SFrame format says about the architecture.
 	SFrame SFrame
 	// BigEndian is the byte order of data. AArch64 instructions are
 	// little-endian in either case.
 	BigEndian bool
 
-	// Regs names the registers by number; "" where there is none.
+	// Regs are the names of the registers by number; "" if there is no register with
+	// that number.
 	Regs [NumRegs]string
-	// PC, SP and FP exist everywhere. LR is NoReg where calls push the return
+	// PC, SP and FP exist on every architecture. LR is NoReg if calls push the return
 	// address on the stack.
 	PC, SP, FP, LR Reg
-	// CalleeSaved are the registers, FP among them, that a function leaves as
-	// it found them [psABI].
+	// CalleeSaved are the registers, including FP, that have the same values after a
+	// call as before it [psABI].
 	CalleeSaved RegSet
 	// SPFromCFA is the caller's SP minus the CFA, in bytes.
 	SPFromCFA int64
-	// SavedSP is where a function that stores the link register stores SP too, from
-	// the CFA in bytes; 0 where none does [s390x ELF ABI, 1.2.3].
+	// SavedSP is the place, in bytes from the CFA, where a function that stores the
+	// link register also stores SP; 0 if functions do not do that [s390x ELF ABI,
+	// 1.2.3].
 	SavedSP int64
-	// StackAlign is what CFAs are multiples of, in bytes [psABI]. Compilers forget
-	// that only where they know what is called.
+	// StackAlign is the alignment of CFAs, in bytes [psABI]. Compilers ignore it only
+	// if they know the function that is called.
 	StackAlign uint64
 
 	// PrStatus and FPRegSet say where the registers are in the descriptors of
@@ -75,8 +77,8 @@ type Arch struct {
 	// Vector and Raw are the registers without a slot in Regs.
 	Vector VectorRegs
 	Raw    []RawReg
-	// Order is the order in which front ends list the general registers, with PC.
-	// If it is nil, PC comes first, and the others follow by number.
+	// Order is the usual order in which to list the general registers, including PC.
+	// It is nil if that is PC and then the others by number.
 	Order []Reg
 	// Floats are the registers of Regs that hold floating-point numbers. A number
 	// of fewer than 8 bytes is in the first bytes, in either byte order.
@@ -84,20 +86,20 @@ type Arch struct {
 	// LongDouble is the format of C's long double, which takes 16 bytes.
 	LongDouble FloatFormat
 
-	// FramePointer recovers the caller by the frame-pointer convention (on
-	// s390x: by the back chain).
+	// FramePointer recovers the caller by the frame-pointer convention, or by the
+	// back chain on s390x.
 	FramePointer Row
-	// Entry recovers the caller at the first instruction of a function, as
-	// after a call to a bad address.
+	// Entry recovers the caller at the first instruction of a function. It also
+	// applies after a call to a bad address.
 	Entry Row
 	// SignalFrames are the frames that the kernel builds, recognised by the
 	// instructions of their trampoline.
 	SignalFrames []SignalFrame
-	// Breakpoint is the breakpoint instruction, if the PC points behind it after
-	// the trap. It is nil if the PC still points at the instruction.
+	// Breakpoint is a breakpoint instruction after which the PC is at the next
+	// instruction; nil if the PC stays at the breakpoint.
 	Breakpoint []byte
-	// HidesAddress is set if an access to an address that no pointer can have
-	// raises SIGSEGV with the code SI_KERNEL and without the address.
+	// HidesAddress is set if an access to an address that no pointer can have causes
+	// a SIGSEGV with the code SI_KERNEL, which does not tell the address.
 	HidesAddress bool
 	// VSyscall is the address of the vsyscall page; 0 if the kernel maps none.
 	VSyscall uint64
@@ -108,36 +110,37 @@ type Arch struct {
 	// the alternate signal stack, to the interrupted SP, in bytes.
 	AltStackToSP int
 
-	// PAC is set where return addresses may be signed; PACMask are the bits a
-	// signature may occupy when the core has no NT_ARM_PAC_MASK.
+	// PAC is set if return addresses may be signed. PACMask are the bits that a
+	// signature may occupy if the core has no NT_ARM_PAC_MASK.
 	PAC     bool
 	PACMask uint64
 
-	// EndsInCall reports whether code, the bytes right before a return
-	// address, ends in a call instruction. It is given up to 8 bytes.
+	// EndsInCall reports whether code ends in a call instruction. code is up to 8
+	// bytes right before a return address.
 	EndsInCall func(code []byte) bool
-	// CallTarget returns where the call at the end of code goes, which returns
-	// to ra; false if the instruction does not tell, or may be another one.
+	// CallTarget returns the target of the call at the end of code. The call returns
+	// to ra. CallTarget returns false if the instruction does not tell its target, or
+	// may be another instruction.
 	CallTarget func(code []byte, ra uint64) (target uint64, ok bool)
-	// Jump tells whether a jump begins at code, one byte or more at addr, and
-	// where a direct one goes. Instructions begin at multiples of InsnAlign, which
-	// is also the size of the smallest one, in bytes.
+	// Jump tells whether code begins with a jump, and where a direct jump goes. code
+	// is one byte or more at addr. Instructions begin at multiples of InsnAlign, which
+	// is also the size of the smallest instruction, in bytes.
 	Jump      func(code []byte, addr uint64) (kind Jump, target uint64)
 	InsnAlign uint64
-	// Slot returns the address of the word through which code at addr jumps, if
-	// it is like an entry of a procedure linkage table; 16 bytes suffice.
+	// Slot returns the address of the word through which code at addr jumps, if code
+	// looks like an entry of a procedure linkage table. 16 bytes suffice.
 	Slot func(code []byte, addr uint64) (slot uint64, ok bool)
-	// CallSlot is CallTarget for a call that names the word with its target;
-	// nil where no instruction does.
+	// CallSlot is like CallTarget, but for a call through a word in memory. It returns
+	// the address of that word. It is nil if there is no such instruction.
 	CallSlot func(code []byte, ra uint64) (slot uint64, ok bool)
 }
 
 // SignalFrame is one kind of signal frame.
 type SignalFrame struct {
-	// Code is what the trampoline consists of, from the address to which a
-	// signal handler returns.
+	// Code is the code of the trampoline, from the address to which a signal handler
+	// returns.
 	Code []byte
-	// Row recovers the interrupted frame from the one on the stack.
+	// Row recovers the interrupted frame from the signal frame on the stack.
 	Row Row
 }
 
@@ -159,7 +162,7 @@ func (a *Arch) FromDWARF(n uint64) (Reg, bool) {
 }
 
 // RA returns the register that call frame information uses for the return
-// address: PC where calls push it, LR elsewhere.
+// address: PC if calls push the return address, and LR otherwise.
 func (a *Arch) RA() Reg {
 	if a.LR != NoReg {
 		return a.LR

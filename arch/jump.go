@@ -2,18 +2,19 @@ package arch
 
 import "encoding/binary"
 
-// Jump is a kind of instruction that goes elsewhere and does not come back.
+// Jump is a kind of jump: an instruction that goes elsewhere and does not come back.
 type Jump uint8
 
 // Kinds of instructions.
 const (
 	NoJump       Jump = iota
-	DirectJump        // conditional or not, to an address that the instruction tells
-	IndirectJump      // to an address in a register or in memory
+	DirectJump        // a jump, conditional or not, to an address that the instruction tells
+	IndirectJump      // a jump to an address in a register or in memory
 )
 
-// A relative call of amd64 is not certain to be one: its first byte may be part
-// of an indirect call's addressing mode, and the last ones look like one.
+// What looks like a relative call of amd64 may be another instruction: its first byte
+// may be part of an indirect call's addressing mode, and its last bytes may look like
+// an indirect call.
 func amd64CallTarget(code []byte, ra uint64) (uint64, bool) {
 	if n := len(code); n >= 5 && code[n-5] == 0xe8 && !amd64EndsInIndirectCall(code) {
 		return ra + sext(binary.LittleEndian.Uint32(code[n-4:]), 32), true
@@ -67,8 +68,8 @@ func aarch64Jump(code []byte, addr uint64) (Jump, uint64) {
 	return NoJump, 0
 }
 
-// BRASL and BRAS. What ends in the one may by its displacement look like the
-// other, or like an indirect call [Principles of Operation, 7].
+// BRASL and BRAS. The displacement of either may make it look like the other, or like
+// an indirect call [Principles of Operation, 7].
 func s390xCallTarget(code []byte, ra uint64) (uint64, bool) {
 	n := len(code)
 	long := n >= 6 && code[n-6] == 0xc0 && code[n-5]&0xf == 5

@@ -23,8 +23,8 @@ func amd64Slot(code []byte, addr uint64) (uint64, bool) {
 	return next + sext(binary.LittleEndian.Uint32(rest[2:]), 32), true
 }
 
-// amd64CallSlot decodes "call *slot(%rip)", which may by its displacement look
-// like the end of another call.
+// amd64CallSlot decodes "call *slot(%rip)". Its displacement may look like the end of
+// another call.
 func amd64CallSlot(code []byte, ra uint64) (uint64, bool) {
 	n := len(code)
 	if n < 6 || code[n-6] != 0xff || code[n-5] != 0x15 || amd64EndsInIndirectCall(code[n-5:]) {

@@ -18,14 +18,14 @@ const (
 // frame, from a note.
 type RawReg struct {
 	Name string
-	// FP is set if it is in the descriptor of NT_FPREGSET, and not in that of
+	// FP is set if the register is in the descriptor of NT_FPREGSET, not in that of
 	// NT_PRSTATUS.
 	FP        bool
-	Off, Size int // in the descriptor, and of the register, in bytes
+	Off, Size int // the offset in the descriptor, and the size of the register, in bytes
 	Bits      []RegBit
 }
 
-// RegBit is a bit of a register, or a field of several bits, with a name of its own.
+// RegBit is a named bit of a register, or a named field of several bits.
 type RegBit struct {
 	Name  string
 	Shift uint
@@ -36,23 +36,24 @@ type RegBit struct {
 // the other in the descriptor of NT_FPREGSET.
 type VectorRegs struct {
 	Name      string // without the number
-	First     uint64 // DWARF number of the first
+	First     uint64 // DWARF number of the first register
 	Num       uint64
-	Off, Size uint64 // of the first in the descriptor, and of each, in bytes
+	Off, Size uint64 // offset of the first in the descriptor, and size of each, in bytes
 	Upper     UpperRegs
 }
 
 // UpperRegs are the upper halves of vector registers. They lie one after the
-// other in the descriptor of NT_X86_XSTATE. The zero UpperRegs are none.
+// other in the descriptor of NT_X86_XSTATE. The zero value means that the
+// architecture has no such registers.
 type UpperRegs struct {
-	Off uint64 // of the first, in bytes
-	// They are there if the byte at Present has the bits of Mask.
+	Off uint64 // offset of the first, in bytes
+	// The descriptor has them if its byte at Present has the bits of Mask.
 	Present uint64
 	Mask    byte
 }
 
-// Bytes returns the register with DWARF number n from a descriptor of
-// NT_FPREGSET, of which it is a part; nil if it is not there.
+// Bytes returns the register with DWARF number n from a descriptor of NT_FPREGSET. The
+// result is a part of the descriptor; nil if the register is not there.
 func (v *VectorRegs) Bytes(n uint64, desc []byte) []byte {
 	off := v.Off + (n-v.First)*v.Size
 	if n < v.First || n-v.First >= v.Num || off+v.Size > uint64(len(desc)) {
@@ -61,8 +62,8 @@ func (v *VectorRegs) Bytes(n uint64, desc []byte) []byte {
 	return desc[off : off+v.Size]
 }
 
-// UpperBytes returns the upper half of register i, counted from 0, from a
-// descriptor of NT_X86_XSTATE, of which it is a part; nil if it is not there.
+// UpperBytes returns the upper half of register i, counted from 0, from a descriptor
+// of NT_X86_XSTATE. The result is a part of the descriptor; nil if it is not there.
 func (v *VectorRegs) UpperBytes(i uint64, desc []byte) []byte {
 	off, size := v.Upper.Off+i*v.Size, uint64(len(desc))
 	if v.Upper.Off == 0 || i >= v.Num || off+v.Size > size || desc[v.Upper.Present]&v.Upper.Mask == 0 {
@@ -80,8 +81,8 @@ const (
 	X87                          // 80 bits, of the x87 [Intel SDM 1, 4.2.2]
 )
 
-// inOrder returns the places of registers stored one after the other, with
-// NoReg for 8 bytes to skip.
+// inOrder returns the places of registers that are stored one after the other. NoReg
+// stands for 8 bytes to skip.
 func inOrder(off uint16, regs ...Reg) []RegLoc {
 	var locs []RegLoc
 	for i, r := range regs {

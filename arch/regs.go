@@ -15,19 +15,20 @@ type Reg uint8
 // registers of s390x, which may hold a frame pointer or a return address.
 const NumRegs = 34
 
-// NoReg is the absence of a register, for example the link register of amd64.
+// NoReg stands for a register that does not exist, for example the link register of
+// amd64.
 const NoReg Reg = 0xff
 
 // Regs are the values of a thread's registers in one frame. A register whose
-// value was not recovered is unknown, which is different from zero. The zero
-// Regs knows nothing. Regs is a value: copy it freely, but compare what Known and
-// Get return.
+// value was not recovered is unknown, which is different from zero. In the zero
+// Regs, all registers are unknown. Regs is a value: copy it freely. To compare two,
+// compare what Known and Get return.
 type Regs struct {
-	val   [NumRegs]uint64 // of an unknown register, anything
+	val   [NumRegs]uint64 // anything for an unknown register
 	known RegSet
 }
 
-// Get returns the value of reg, and whether it is known; 0 if it is not.
+// Get returns the value of reg and true, or 0 and false if the value is unknown.
 func (r *Regs) Get(reg Reg) (v uint64, ok bool) {
 	if !r.known.Has(reg) {
 		return 0, false

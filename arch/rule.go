@@ -32,17 +32,18 @@ type Rule struct {
 	Off   int64
 	Base  Base
 	Deref bool
-	// Reg is the base register where Base is Register.
+	// Reg is the base register if Base is Register.
 	Reg Reg
 	// Add is added after the load, in bytes. Only the s390x back chain needs
 	// it: the stored word is the caller's SP, which is CFA - 160.
 	Add int16
 }
 
-// ErrUndefined is why an Undefined rule has no value.
+// ErrUndefined is the error for an Undefined rule, which has no value.
 var ErrUndefined = errors.New("the value cannot be recovered")
 
-// UnknownRegister is why a rule has no value whose base register is unknown.
+// UnknownRegister is the error for a rule that has no value because its base register
+// is unknown.
 type UnknownRegister Reg
 
 func (r UnknownRegister) Error() string {
@@ -83,15 +84,15 @@ func (r *Rule) Eval(regs *Regs, cfa uint64, mem Memory) (uint64, error) {
 	return w + uint64(r.Add), nil
 }
 
-// RegRule is the rule for one register beside those a [Row] names.
+// RegRule is the rule for a register that has no field of its own in a [Row].
 type RegRule struct {
 	Reg  Reg
 	Rule Rule
 }
 
-// Row is how a caller's frame is recovered at one pc: the one form into which
-// every SFrame version, call frame information, the frame-pointer convention
-// and signal frames are translated.
+// Row says how to recover a caller's frame at one pc. Every SFrame version, call frame
+// information, the frame-pointer convention and signal frames are all translated into
+// this one form.
 type Row struct {
 	// CFA computes the canonical frame address.
 	CFA Rule
@@ -111,19 +112,21 @@ type Row struct {
 	// authentication code in at least this row.
 	SignedRA bool
 	// CalleeSaved is set when registers without a rule keep their value if
-	// the ABI has them saved by the callee. SFrame rows leave it unset: such
-	// registers may have been saved somewhere SFrame does not tell.
+	// the ABI says that the callee saves them. SFrame rows leave it unset: such
+	// registers may have been saved in places that SFrame does not tell.
 	CalleeSaved bool
-	// Evaluated is set when expressions were evaluated to make the row: it
-	// holds for the registers and the memory of this frame, not for its pc.
+	// Evaluated is set when the row depends on the registers and the memory of this
+	// frame, because expressions were evaluated to make it. It does not hold for every
+	// frame at this pc.
 	Evaluated bool
 	// Switch is set when the caller is on another stack, and the row's maker
 	// has checked that SP there is within that stack.
 	Switch bool
-	// Uncertain is set when the maker could not check all that the row is from.
+	// Uncertain is set when the maker could not check everything by which it made the
+	// row.
 	Uncertain bool
-	// Injected is set when the caller did not call: a signal handler made it
-	// look so. The recovered pc is the interrupted one.
+	// Injected is set when the caller made no call, but a signal handler made it look
+	// as if it had. The recovered pc is the interrupted one.
 	Injected bool
 }
 

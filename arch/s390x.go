@@ -58,8 +58,8 @@ var S390X = &Arch{
 	},
 	Floats: Range(16, 31),
 
-	// The back chain at SP holds the caller's SP; r14 and r11 are, if saved at
-	// all, in their slots of the caller's register save area.
+	// The back chain at SP holds the caller's SP. If r14 and r11 are saved, they are in
+	// their slots of the caller's register save area.
 	FramePointer: Row{
 		CFA: Rule{Base: Register, Reg: s390xR15, Deref: true, Add: 160},
 		RA:  AtCFA(-48), FP: AtCFA(-72),
