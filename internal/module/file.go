@@ -41,7 +41,7 @@ func fileSet(name string, f *elfx.File, sframeDirs []string) (*Set, error) {
 	case f.Type == elfx.TypeCore:
 		return nil, fmt.Errorf("%s: %w", name, ErrCore)
 	case !ok:
-		return nil, fmt.Errorf("%s: e_machine %d is none of %s", name, f.Machine, arch.Names())
+		return nil, fmt.Errorf("%s: e_machine %d is not one of %s", name, f.Machine, arch.Names())
 	}
 	linked, err := f.Link(".sframe", ".eh_frame", ".debug_frame")
 	if err != nil {

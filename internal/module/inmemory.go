@@ -38,7 +38,7 @@ func (s *site) imageInMemory() *elfx.File {
 	}
 	f.Data = f.Data[:min(uint64(len(f.Data)), s.hi-s.lo)]
 	if !s.set.afford(uint64(size + len(f.Data))) {
-		s.set.Note(fmt.Errorf("%s: some images are not read from it, since all are larger than it is", s.set.img.Path))
+		s.set.Note(fmt.Errorf("%s: some images in its memory are not used, because all images together are larger than the file", s.set.img.Path))
 		return nil
 	}
 	return f

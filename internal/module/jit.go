@@ -264,9 +264,9 @@ func (f *jitFinder) report() {
 		tally
 		what string
 	}{
-		{f.unusable, "images that cannot be used, or not in full"},
-		{f.elsewhere, "runs of code outside of executable memory that is in no module, which are not used"},
-		{f.replaced, "runs of code where there is newer code, which are not used"},
+		{f.unusable, "images that cannot be used, or only in part"},
+		{f.elsewhere, "runs of code that are not used because they are not in executable memory outside all modules"},
+		{f.replaced, "runs of code that are not used because newer code replaced them"},
 	} {
 		if c.n > 0 {
 			f.set.add(fmt.Errorf("%s: the process has registered %d %s; the first is %w", jitName, c.n, c.what, c.first))
@@ -278,7 +278,7 @@ func (f *jitFinder) report() {
 // file.
 type registered struct{ data []byte }
 
-func (*registered) fits(*site, *elfx.File) error { return errors.New("the image is in no file") }
+func (*registered) fits(*site, *elfx.File) error { return errors.New("the image is not in a file") }
 
 func (*registered) place(*site, *elfx.File) {}
 

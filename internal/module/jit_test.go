@@ -261,7 +261,7 @@ func TestJITHostile(t *testing.T) {
 		{"beside it", func(*jitProcess) {}, good + 0x40, "", ""},
 		{"cycle", func(p *jitProcess) { p.last = jitHeap }, good, "[jit] good+0", "/program: __jit_debug_descriptor: the list leads back"},
 		{"nowhere", func(p *jitProcess) { p.last = 0x1000 }, good, "[jit] good+0", "memory at 0x1010: not mapped"},
-		{"no image", func(p *jitProcess) { p.images = append(p.images, []byte("not an image at all")) }, good, "[jit] good+0", "registered 1 images that cannot be used, or not in full; the first is at 0x10000013"},
+		{"no image", func(p *jitProcess) { p.images = append(p.images, []byte("not an image at all")) }, good, "[jit] good+0", "registered 1 images that cannot be used, or only in part; the first is at 0x10000013"},
 		{"empty image", func(p *jitProcess) { p.images = append(p.images, nil) }, good, "[jit] good+0", "the file is empty"},
 		{"another machine", func(p *jitProcess) {
 			e := p.image(elfx.TypeRel, "other", jitText+0x200, 16, true)
@@ -270,14 +270,14 @@ func TestJITHostile(t *testing.T) {
 		}, jitText + 0x200, "", "another machine"},
 		{
 			"in a module", func(p *jitProcess) { p.register(p.image(elfx.TypeExec, "forged", jitProgram+0x1000, 0x100, true)) },
-			jitProgram + 0x1000, "/program main+0", "runs of code outside of executable memory that is in no module, which are not used; the first is 0x401000 to 0x401100",
+			jitProgram + 0x1000, "/program main+0", "runs of code that are not used because they are not in executable memory outside all modules; the first is 0x401000 to 0x401100",
 		},
 		{"in data", func(p *jitProcess) { p.register(p.image(elfx.TypeExec, "forged", jitStack, 0x100, true)) }, jitStack, "", "0x3000000000 to 0x3000000100"},
-		{"beyond", func(p *jitProcess) { p.register(p.image(elfx.TypeExec, "forged", jitText+0x200, jitTextSize, true)) }, jitText + 0x200, "", "outside of executable memory"},
+		{"beyond", func(p *jitProcess) { p.register(p.image(elfx.TypeExec, "forged", jitText+0x200, jitTextSize, true)) }, jitText + 0x200, "", "not in executable memory outside all modules"},
 		{"to the end of the address space", func(p *jitProcess) {
 			p.register(p.image(elfx.TypeExec, "forged", jitText+0x200, ^uint64(0), true))
-		}, good, "[jit] good+0", "outside of executable memory"},
-		{"older, overlapping", func(p *jitProcess) { p.register(p.image(elfx.TypeRel, "old", good-0x10, 0x40, true)) }, good, "[jit] good+0", "where there is newer code, which are not used; the first is 0x20000000f0 to 0x2000000130"},
+		}, good, "[jit] good+0", "not in executable memory outside all modules"},
+		{"older, overlapping", func(p *jitProcess) { p.register(p.image(elfx.TypeRel, "old", good-0x10, 0x40, true)) }, good, "[jit] good+0", "not used because newer code replaced them; the first is 0x20000000f0 to 0x2000000130"},
 		{"newer, overlapping", func(p *jitProcess) {
 			p.images = slices.Insert(p.images, 0, p.image(elfx.TypeRel, "new", good-0x10, 0x40, true).File())
 		}, good, "[jit] new+16", "0x2000000100 to 0x2000000140"},
