@@ -10,10 +10,10 @@ import (
 
 var (
 	errZeroRA       = errors.New("the return address is 0")
-	errBeyondStart  = errors.New("the word in place of a return address is none, and this SFrame version does not mark the outermost frame")
+	errBeyondStart  = errors.New("the word at the place of the return address is not an address, and this SFrame version does not mark the outermost frame")
 	errNeverReturns = errors.New("the function made a call without saving its return address, so it has no caller")
-	errDeadEnd      = errors.New("the code that is returned to here ends the process or thread")
-	errEntry        = errors.New("this is where the program or its dynamic linker begins")
+	errDeadEnd      = errors.New("the code at this return address ends the process or thread")
+	errEntry        = errors.New("the program or its dynamic linker begins here")
 	errFrameChain   = errors.New("the frame pointer is 0, which ends the chain")
 	errSignalLoop   = errors.New("the signal frames form a loop")
 )
@@ -25,9 +25,9 @@ type limitError struct {
 
 func (e limitError) Error() string {
 	if e.time > 0 {
-		return fmt.Sprintf("not at the end of the stack after %v", e.time)
+		return fmt.Sprintf("the end of the stack was not reached after %v", e.time)
 	}
-	return fmt.Sprintf("not at the end of the stack after %d frames", e.frames)
+	return fmt.Sprintf("the end of the stack was not reached after %d frames", e.frames)
 }
 
 type notExecutableError struct {
@@ -38,7 +38,7 @@ type notExecutableError struct {
 func (e notExecutableError) Error() string {
 	s := fmt.Sprintf("%#x is not in an executable mapping", e.pc)
 	if e.why != nil {
-		s += ", and who called it is not known: " + e.why.Error()
+		s += ", and its caller is not known: " + e.why.Error()
 	}
 	return s
 }
