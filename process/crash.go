@@ -31,13 +31,13 @@ func (p *Process) meaning(s *core.Signal) string {
 	case s.HasAddress && (s.Name == "SIGSEGV" || s.Name == "SIGBUS"):
 		return p.meaningOfAccess(s)
 	case s.Name == "SIGSEGV" && s.CodeName == "SI_KERNEL" && p.img.Arch.HidesAddress:
-		return "the processor refused the instruction: most often it used an address that is not canonical, one that no pointer has"
+		return "the processor refused the instruction, most often because it used a non-canonical address, which no pointer can have"
 	case s.CodeName == "FPE_INTDIV":
 		return "an integer was divided by zero, or the quotient did not fit"
 	case s.Name == "SIGTRAP" && s.CodeName == "SI_KERNEL":
-		return "a breakpoint instruction, by which programs also abort"
+		return "a breakpoint instruction, which programs also use to abort"
 	case s.Name == "SIGILL":
-		return "the instruction is not one of this processor"
+		return "the processor does not know this instruction"
 	}
 	return ""
 }
@@ -54,14 +54,14 @@ func (p *Process) meaningOfAccess(s *core.Signal) string {
 	mapping := p.img.Mapping(s.Address)
 	where := "which is not mapped"
 	if mapping != nil {
-		where = "which is mapped, but not for this"
+		where = "which is mapped, but does not allow this access"
 		if mapping.Path != "" {
 			where += " (" + mapping.Path + ")"
 		}
 	}
 	switch {
 	case s.CodeName == "BUS_ADRERR":
-		return fmt.Sprintf("an access to %#x, for which the mapped file has no bytes", s.Address)
+		return fmt.Sprintf("an access to %#x, where the mapped file has no bytes", s.Address)
 	case s.CodeName == "BUS_ADRALN":
 		return fmt.Sprintf("a misaligned access to %#x", s.Address)
 	case s.Address == pc && pc < nullPages:
