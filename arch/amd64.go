@@ -88,8 +88,15 @@ func amd64Raw() []RawReg {
 	pr := func(name string, n int) RawReg { return RawReg{Name: name, Off: PrStatusRegs + 8*n, Size: 8} }
 	eflags := pr("eflags", 18)
 	eflags.Bits = []RegBit{
-		{Name: "CF"}, {Name: "PF", Shift: 2}, {Name: "AF", Shift: 4}, {Name: "ZF", Shift: 6}, {Name: "SF", Shift: 7},
-		{Name: "TF", Shift: 8}, {Name: "IF", Shift: 9}, {Name: "DF", Shift: 10}, {Name: "OF", Shift: 11},
+		{Name: "CF"},
+		{Name: "PF", Shift: 2},
+		{Name: "AF", Shift: 4},
+		{Name: "ZF", Shift: 6},
+		{Name: "SF", Shift: 7},
+		{Name: "TF", Shift: 8},
+		{Name: "IF", Shift: 9},
+		{Name: "DF", Shift: 10},
+		{Name: "OF", Shift: 11},
 	}
 	return []RawReg{
 		eflags, pr("orig_rax", 15), pr("fs_base", 21), pr("gs_base", 22),

@@ -33,7 +33,10 @@ func TestFDEsBreak(t *testing.T) {
 		b.entry("fde", "cie", func() { b.D64(testText, testSize) })
 	}
 	n := 0
-	for range b.section(t, arch.AMD64).FDEs() {
+	for _, err := range b.section(t, arch.AMD64).FDEs() {
+		if err != nil {
+			t.Fatal(err)
+		}
 		n++
 		break
 	}

@@ -18,8 +18,8 @@ const (
 	Goroutine                  // Go's record of the stack that the thread left for this one
 )
 
-// traits are everything that the walk knows about a method. No other code asks
-// which method it is. Every column is read in one or two places.
+// traits are everything that the walk knows about a method. No other code of the
+// walk asks which method it is. Every column is read in one or two places.
 type traits struct {
 	name string
 	// source says where a row is from. "%s" stands for the name of the module.

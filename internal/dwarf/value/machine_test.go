@@ -104,10 +104,21 @@ var reasons = []struct {
 	err  error
 	name string
 }{
-	{errNoCaller, "errNoCaller"}, {errNoType, "errNoType"}, {errNoFrameBase, "errNoFrameBase"}, {errTooLarge, "errTooLarge"},
-	{errBits, "errBits"}, {errShort, "errShort"}, {errNoPointer, "errNoPointer"}, {errNotInParts, "errNotInParts"},
-	{errIncomplete, "errIncomplete"}, {errVirtual, "errVirtual"}, {errVariant, "errVariant"}, {errNotSupported, "errNotSupported"},
-	{errNoCount, "errNoCount"}, {errNoSize, "errNoSize"}, {errStride, "errStride"},
+	{errNoCaller, "errNoCaller"},
+	{errNoType, "errNoType"},
+	{errNoFrameBase, "errNoFrameBase"},
+	{errTooLarge, "errTooLarge"},
+	{errBits, "errBits"},
+	{errShort, "errShort"},
+	{errNoPointer, "errNoPointer"},
+	{errNotInParts, "errNotInParts"},
+	{errIncomplete, "errIncomplete"},
+	{errVirtual, "errVirtual"},
+	{errVariant, "errVariant"},
+	{errNotSupported, "errNotSupported"},
+	{errNoCount, "errNoCount"},
+	{errNoSize, "errNoSize"},
+	{errStride, "errStride"},
 }
 
 // why returns the text of an error with the names of what the package's own
