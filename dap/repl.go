@@ -28,6 +28,7 @@ var commands []command
 func init() { // not at the declaration: help lists them
 	commands = []command{
 		{"bt", "bt [all | TID]", "the stack of the selected thread, of all, or of one", (*session).backtrace, []string{"all"}},
+		{"goroutines", "goroutines [all]", "the goroutines of a Go program with their stacks; with all, those of Go's runtime too", (*session).goroutines, []string{"all"}},
 		{"info", "info signal|threads|modules|mappings|registers|problems|symbol ADDRESS", "facts about the process", (*session).info, infoTopics},
 		{"sframe", "sframe [ADDRESS]", "the rows of .sframe for the function of the selected frame, or at an address", (*session).sframe, nil},
 		{"x", "x/8gx ADDRESS", "memory: a count, a size b h w g, a format x d u c s i a", nil, nil},
@@ -129,6 +130,11 @@ func (s *snapshot) writeStack(b *strings.Builder, r *report.Thread) {
 		fmt.Fprintf(b, " %s", oneLine(r.Name))
 	}
 	b.WriteByte('\n')
+	s.writeFrames(b, r)
+}
+
+// writeFrames writes the frames of a stack and why it ends.
+func (s *snapshot) writeFrames(b *strings.Builder, r *report.Thread) {
 	for i := range r.Frames {
 		f := &r.Frames[i]
 		if b.Len() > maxOutput {

@@ -135,7 +135,7 @@ func (l *goroutineLister) print(cmd *cobra.Command) error {
 	l.byStack = make(map[string]*report.Goroutine)
 	left := slices.Clone(l.command.ids)
 	opts := goroutines.Options{
-		Program: func() (string, error) { return findProgram(delveProgram) }, Locals: l.command.locals, RuntimeLocals: l.command.all, MaxFrames: l.command.frames,
+		Locals: l.command.locals, RuntimeLocals: l.command.all, MaxFrames: l.command.frames,
 		Select: func(id int64, runtime bool) bool {
 			if i := slices.Index(left, id); i >= 0 && id != 0 {
 				left = slices.Delete(left, i, i+1)

@@ -66,18 +66,19 @@ var imports = map[string]string{
 	"internal/module": "report arch memreader internal/elfx internal/linkmap internal/gdbjit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod",
 	"process":         "report arch memreader internal/elfx core unwind unwind/codewalk unwind/gostack internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
 
-	"internal/delve/goroutines": "report arch core unwind process internal/delve/wire",
+	"internal/companion":        "",
+	"internal/delve/goroutines": "internal/companion report arch core unwind process internal/delve/wire",
 
-	"dap":          "report process arch memreader internal/disasm core unwind",
+	"dap":          "internal/delve/goroutines report process arch memreader internal/disasm core unwind",
 	"dap/daptest":  "",
 	"plugin/proto": "",
-	"plugin":       "unwind report process arch memreader sframe core plugin/proto",
+	"plugin":       "internal/delve/goroutines unwind report process arch memreader sframe core plugin/proto",
 
 	"plugin/delvehost": "arch memreader core plugin",
 
 	"internal/delve/backend": "internal/delve/wire",
 
-	"cmd/sfcore": "internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
+	"cmd/sfcore": "internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 
 	"cmd/sfcore-plugin": "unwind/gostack core process plugin",
 	"cmd/sfcore-delve":  "internal/delve/backend",

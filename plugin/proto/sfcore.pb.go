@@ -1216,6 +1216,491 @@ func (x *Thread) GetStop() *Stop {
 	return nil
 }
 
+// GoroutinesRequest asks for the goroutines of a Go program.
+type GoroutinesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Session uint64 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
+	// Whether those of Go's runtime are listed too, which Go's own tracebacks leave
+	// out.
+	Runtime bool `protobuf:"varint,2,opt,name=runtime,proto3" json:"runtime,omitempty"`
+	// Whether frames have their arguments and local variables.
+	Variables     bool `protobuf:"varint,3,opt,name=variables,proto3" json:"variables,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GoroutinesRequest) Reset() {
+	*x = GoroutinesRequest{}
+	mi := &file_sfcore_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GoroutinesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GoroutinesRequest) ProtoMessage() {}
+
+func (x *GoroutinesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GoroutinesRequest.ProtoReflect.Descriptor instead.
+func (*GoroutinesRequest) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GoroutinesRequest) GetSession() uint64 {
+	if x != nil {
+		return x.Session
+	}
+	return 0
+}
+
+func (x *GoroutinesRequest) GetRuntime() bool {
+	if x != nil {
+		return x.Runtime
+	}
+	return false
+}
+
+func (x *GoroutinesRequest) GetVariables() bool {
+	if x != nil {
+		return x.Variables
+	}
+	return false
+}
+
+// Goroutine is a goroutine, or a part of its stack.
+type Goroutine struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id.
+	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// idle, runnable, running, syscall, waiting, dead, copystack or preempted.
+	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	// What a waiting one waits for, as "chan receive".
+	WaitReason string `protobuf:"bytes,3,opt,name=wait_reason,json=waitReason,proto3" json:"wait_reason,omitempty"`
+	// The thread that runs it; 0 if none does.
+	Tid int64 `protobuf:"varint,4,opt,name=tid,proto3" json:"tid,omitempty"`
+	// Whether it belongs to Go's runtime.
+	Runtime bool `protobuf:"varint,5,opt,name=runtime,proto3" json:"runtime,omitempty"`
+	// Its first function.
+	Start *Place `protobuf:"bytes,6,opt,name=start,proto3" json:"start,omitempty"`
+	// The go statement that made it.
+	Created *Place `protobuf:"bytes,7,opt,name=created,proto3" json:"created,omitempty"`
+	// Its frames, the innermost first, after those of earlier messages.
+	Frames []*GoroutineFrame `protobuf:"bytes,8,rep,name=frames,proto3" json:"frames,omitempty"`
+	// Why its stack ends; only in the last message of a goroutine.
+	Stop *Stop `protobuf:"bytes,9,opt,name=stop,proto3" json:"stop,omitempty"`
+	// How delve's stack differs, if it does; only in the last message.
+	Delve *DelveStack `protobuf:"bytes,10,opt,name=delve,proto3" json:"delve,omitempty"`
+	// Whether the stack was followed to its end and delve sees no more of it; only
+	// in the last message.
+	Complete      bool `protobuf:"varint,11,opt,name=complete,proto3" json:"complete,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Goroutine) Reset() {
+	*x = Goroutine{}
+	mi := &file_sfcore_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Goroutine) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Goroutine) ProtoMessage() {}
+
+func (x *Goroutine) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Goroutine.ProtoReflect.Descriptor instead.
+func (*Goroutine) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Goroutine) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Goroutine) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *Goroutine) GetWaitReason() string {
+	if x != nil {
+		return x.WaitReason
+	}
+	return ""
+}
+
+func (x *Goroutine) GetTid() int64 {
+	if x != nil {
+		return x.Tid
+	}
+	return 0
+}
+
+func (x *Goroutine) GetRuntime() bool {
+	if x != nil {
+		return x.Runtime
+	}
+	return false
+}
+
+func (x *Goroutine) GetStart() *Place {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *Goroutine) GetCreated() *Place {
+	if x != nil {
+		return x.Created
+	}
+	return nil
+}
+
+func (x *Goroutine) GetFrames() []*GoroutineFrame {
+	if x != nil {
+		return x.Frames
+	}
+	return nil
+}
+
+func (x *Goroutine) GetStop() *Stop {
+	if x != nil {
+		return x.Stop
+	}
+	return nil
+}
+
+func (x *Goroutine) GetDelve() *DelveStack {
+	if x != nil {
+		return x.Delve
+	}
+	return nil
+}
+
+func (x *Goroutine) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
+// Place is a place in the program. What is unknown is empty.
+type Place struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its address.
+	Pc uint64 `protobuf:"fixed64,1,opt,name=pc,proto3" json:"pc,omitempty"`
+	// The name of the function.
+	Function string `protobuf:"bytes,2,opt,name=function,proto3" json:"function,omitempty"`
+	// The source position.
+	File          string `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
+	Line          int64  `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Place) Reset() {
+	*x = Place{}
+	mi := &file_sfcore_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Place) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Place) ProtoMessage() {}
+
+func (x *Place) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Place.ProtoReflect.Descriptor instead.
+func (*Place) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Place) GetPc() uint64 {
+	if x != nil {
+		return x.Pc
+	}
+	return 0
+}
+
+func (x *Place) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *Place) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *Place) GetLine() int64 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+// GoroutineFrame is a frame of a goroutine.
+type GoroutineFrame struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The frame.
+	Frame *Frame `protobuf:"bytes,1,opt,name=frame,proto3" json:"frame,omitempty"`
+	// With variables: what delve found.
+	Variables     []*GoVariable `protobuf:"bytes,2,rep,name=variables,proto3" json:"variables,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GoroutineFrame) Reset() {
+	*x = GoroutineFrame{}
+	mi := &file_sfcore_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GoroutineFrame) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GoroutineFrame) ProtoMessage() {}
+
+func (x *GoroutineFrame) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GoroutineFrame.ProtoReflect.Descriptor instead.
+func (*GoroutineFrame) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *GoroutineFrame) GetFrame() *Frame {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+func (x *GoroutineFrame) GetVariables() []*GoVariable {
+	if x != nil {
+		return x.Variables
+	}
+	return nil
+}
+
+// GoVariable is an argument or a local variable of a Go function.
+type GoVariable struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its type.
+	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	// Whether it is an argument.
+	Argument bool `protobuf:"varint,3,opt,name=argument,proto3" json:"argument,omitempty"`
+	// Its value as in Go source, on one line.
+	Value string `protobuf:"bytes,4,opt,name=value,proto3" json:"value,omitempty"`
+	// Why the value is not known.
+	Error         string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GoVariable) Reset() {
+	*x = GoVariable{}
+	mi := &file_sfcore_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GoVariable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GoVariable) ProtoMessage() {}
+
+func (x *GoVariable) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GoVariable.ProtoReflect.Descriptor instead.
+func (*GoVariable) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GoVariable) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *GoVariable) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *GoVariable) GetArgument() bool {
+	if x != nil {
+		return x.Argument
+	}
+	return false
+}
+
+func (x *GoVariable) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *GoVariable) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+// DelveStack is how delve's stack differs: it has frames in place of those from
+// one index to before another.
+type DelveStack struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first frame that differs.
+	From int64 `protobuf:"varint,1,opt,name=from,proto3" json:"from,omitempty"`
+	// The frame after the last that differs.
+	To int64 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
+	// What delve has in their place, at most 1000 frames.
+	Frames []*Place `protobuf:"bytes,3,rep,name=frames,proto3" json:"frames,omitempty"`
+	// Why delve's stack ends early.
+	Error         string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DelveStack) Reset() {
+	*x = DelveStack{}
+	mi := &file_sfcore_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DelveStack) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DelveStack) ProtoMessage() {}
+
+func (x *DelveStack) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DelveStack.ProtoReflect.Descriptor instead.
+func (*DelveStack) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *DelveStack) GetFrom() int64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *DelveStack) GetTo() int64 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *DelveStack) GetFrames() []*Place {
+	if x != nil {
+		return x.Frames
+	}
+	return nil
+}
+
+func (x *DelveStack) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 // Frame is a frame. Inlined ones precede the physical frame they belong to and
 // repeat its addresses.
 type Frame struct {
@@ -1268,7 +1753,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_sfcore_proto_msgTypes[14]
+	mi := &file_sfcore_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1765,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[14]
+	mi := &file_sfcore_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1778,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{14}
+	return file_sfcore_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Frame) GetIndex() uint32 {
@@ -1473,7 +1958,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_sfcore_proto_msgTypes[15]
+	mi := &file_sfcore_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1485,7 +1970,7 @@ func (x *Variable) String() string {
 func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[15]
+	mi := &file_sfcore_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1498,7 +1983,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{15}
+	return file_sfcore_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Variable) GetName() string {
@@ -1585,7 +2070,7 @@ type Stop struct {
 
 func (x *Stop) Reset() {
 	*x = Stop{}
-	mi := &file_sfcore_proto_msgTypes[16]
+	mi := &file_sfcore_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1597,7 +2082,7 @@ func (x *Stop) String() string {
 func (*Stop) ProtoMessage() {}
 
 func (x *Stop) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[16]
+	mi := &file_sfcore_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1610,7 +2095,7 @@ func (x *Stop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stop.ProtoReflect.Descriptor instead.
 func (*Stop) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{16}
+	return file_sfcore_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Stop) GetReason() string {
@@ -1638,7 +2123,7 @@ type ModulesRequest struct {
 
 func (x *ModulesRequest) Reset() {
 	*x = ModulesRequest{}
-	mi := &file_sfcore_proto_msgTypes[17]
+	mi := &file_sfcore_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1650,7 +2135,7 @@ func (x *ModulesRequest) String() string {
 func (*ModulesRequest) ProtoMessage() {}
 
 func (x *ModulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[17]
+	mi := &file_sfcore_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1663,7 +2148,7 @@ func (x *ModulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModulesRequest.ProtoReflect.Descriptor instead.
 func (*ModulesRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{17}
+	return file_sfcore_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ModulesRequest) GetSession() uint64 {
@@ -1707,7 +2192,7 @@ type Module struct {
 
 func (x *Module) Reset() {
 	*x = Module{}
-	mi := &file_sfcore_proto_msgTypes[18]
+	mi := &file_sfcore_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1719,7 +2204,7 @@ func (x *Module) String() string {
 func (*Module) ProtoMessage() {}
 
 func (x *Module) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[18]
+	mi := &file_sfcore_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1732,7 +2217,7 @@ func (x *Module) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Module.ProtoReflect.Descriptor instead.
 func (*Module) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{18}
+	return file_sfcore_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Module) GetPath() string {
@@ -1847,7 +2332,7 @@ type SFrame struct {
 
 func (x *SFrame) Reset() {
 	*x = SFrame{}
-	mi := &file_sfcore_proto_msgTypes[19]
+	mi := &file_sfcore_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1859,7 +2344,7 @@ func (x *SFrame) String() string {
 func (*SFrame) ProtoMessage() {}
 
 func (x *SFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[19]
+	mi := &file_sfcore_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1872,7 +2357,7 @@ func (x *SFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrame.ProtoReflect.Descriptor instead.
 func (*SFrame) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{19}
+	return file_sfcore_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SFrame) GetVersion() int64 {
@@ -1930,7 +2415,7 @@ type RegistersRequest struct {
 
 func (x *RegistersRequest) Reset() {
 	*x = RegistersRequest{}
-	mi := &file_sfcore_proto_msgTypes[20]
+	mi := &file_sfcore_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1942,7 +2427,7 @@ func (x *RegistersRequest) String() string {
 func (*RegistersRequest) ProtoMessage() {}
 
 func (x *RegistersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[20]
+	mi := &file_sfcore_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1955,7 +2440,7 @@ func (x *RegistersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistersRequest.ProtoReflect.Descriptor instead.
 func (*RegistersRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{20}
+	return file_sfcore_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RegistersRequest) GetSession() uint64 {
@@ -1983,7 +2468,7 @@ type RegistersReply struct {
 
 func (x *RegistersReply) Reset() {
 	*x = RegistersReply{}
-	mi := &file_sfcore_proto_msgTypes[21]
+	mi := &file_sfcore_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1995,7 +2480,7 @@ func (x *RegistersReply) String() string {
 func (*RegistersReply) ProtoMessage() {}
 
 func (x *RegistersReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[21]
+	mi := &file_sfcore_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2008,7 +2493,7 @@ func (x *RegistersReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistersReply.ProtoReflect.Descriptor instead.
 func (*RegistersReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{21}
+	return file_sfcore_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RegistersReply) GetRegisters() []*Register {
@@ -2031,7 +2516,7 @@ type Register struct {
 
 func (x *Register) Reset() {
 	*x = Register{}
-	mi := &file_sfcore_proto_msgTypes[22]
+	mi := &file_sfcore_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2043,7 +2528,7 @@ func (x *Register) String() string {
 func (*Register) ProtoMessage() {}
 
 func (x *Register) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[22]
+	mi := &file_sfcore_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2056,7 +2541,7 @@ func (x *Register) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Register.ProtoReflect.Descriptor instead.
 func (*Register) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{22}
+	return file_sfcore_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Register) GetName() string {
@@ -2088,7 +2573,7 @@ type ReadMemoryRequest struct {
 
 func (x *ReadMemoryRequest) Reset() {
 	*x = ReadMemoryRequest{}
-	mi := &file_sfcore_proto_msgTypes[23]
+	mi := &file_sfcore_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2100,7 +2585,7 @@ func (x *ReadMemoryRequest) String() string {
 func (*ReadMemoryRequest) ProtoMessage() {}
 
 func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[23]
+	mi := &file_sfcore_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2113,7 +2598,7 @@ func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryRequest.ProtoReflect.Descriptor instead.
 func (*ReadMemoryRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{23}
+	return file_sfcore_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReadMemoryRequest) GetSession() uint64 {
@@ -2150,7 +2635,7 @@ type ReadMemoryReply struct {
 
 func (x *ReadMemoryReply) Reset() {
 	*x = ReadMemoryReply{}
-	mi := &file_sfcore_proto_msgTypes[24]
+	mi := &file_sfcore_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2162,7 +2647,7 @@ func (x *ReadMemoryReply) String() string {
 func (*ReadMemoryReply) ProtoMessage() {}
 
 func (x *ReadMemoryReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[24]
+	mi := &file_sfcore_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2175,7 +2660,7 @@ func (x *ReadMemoryReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryReply.ProtoReflect.Descriptor instead.
 func (*ReadMemoryReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{24}
+	return file_sfcore_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ReadMemoryReply) GetData() []byte {
@@ -2205,7 +2690,7 @@ type LocateRequest struct {
 
 func (x *LocateRequest) Reset() {
 	*x = LocateRequest{}
-	mi := &file_sfcore_proto_msgTypes[25]
+	mi := &file_sfcore_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2217,7 +2702,7 @@ func (x *LocateRequest) String() string {
 func (*LocateRequest) ProtoMessage() {}
 
 func (x *LocateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[25]
+	mi := &file_sfcore_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2230,7 +2715,7 @@ func (x *LocateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocateRequest.ProtoReflect.Descriptor instead.
 func (*LocateRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{25}
+	return file_sfcore_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *LocateRequest) GetSession() uint64 {
@@ -2257,7 +2742,7 @@ type LocateReply struct {
 
 func (x *LocateReply) Reset() {
 	*x = LocateReply{}
-	mi := &file_sfcore_proto_msgTypes[26]
+	mi := &file_sfcore_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2269,7 +2754,7 @@ func (x *LocateReply) String() string {
 func (*LocateReply) ProtoMessage() {}
 
 func (x *LocateReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[26]
+	mi := &file_sfcore_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2282,7 +2767,7 @@ func (x *LocateReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocateReply.ProtoReflect.Descriptor instead.
 func (*LocateReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{26}
+	return file_sfcore_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *LocateReply) GetLocations() []*Location {
@@ -2309,7 +2794,7 @@ type Location struct {
 
 func (x *Location) Reset() {
 	*x = Location{}
-	mi := &file_sfcore_proto_msgTypes[27]
+	mi := &file_sfcore_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2321,7 +2806,7 @@ func (x *Location) String() string {
 func (*Location) ProtoMessage() {}
 
 func (x *Location) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[27]
+	mi := &file_sfcore_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2334,7 +2819,7 @@ func (x *Location) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Location.ProtoReflect.Descriptor instead.
 func (*Location) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{27}
+	return file_sfcore_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Location) GetModule() string {
@@ -2379,7 +2864,7 @@ type Function struct {
 
 func (x *Function) Reset() {
 	*x = Function{}
-	mi := &file_sfcore_proto_msgTypes[28]
+	mi := &file_sfcore_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2391,7 +2876,7 @@ func (x *Function) String() string {
 func (*Function) ProtoMessage() {}
 
 func (x *Function) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[28]
+	mi := &file_sfcore_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2404,7 +2889,7 @@ func (x *Function) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Function.ProtoReflect.Descriptor instead.
 func (*Function) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{28}
+	return file_sfcore_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Function) GetName() string {
@@ -2469,7 +2954,7 @@ type DumpSFrameRequest struct {
 
 func (x *DumpSFrameRequest) Reset() {
 	*x = DumpSFrameRequest{}
-	mi := &file_sfcore_proto_msgTypes[29]
+	mi := &file_sfcore_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2481,7 +2966,7 @@ func (x *DumpSFrameRequest) String() string {
 func (*DumpSFrameRequest) ProtoMessage() {}
 
 func (x *DumpSFrameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[29]
+	mi := &file_sfcore_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2494,7 +2979,7 @@ func (x *DumpSFrameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DumpSFrameRequest.ProtoReflect.Descriptor instead.
 func (*DumpSFrameRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{29}
+	return file_sfcore_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DumpSFrameRequest) GetSession() uint64 {
@@ -2539,7 +3024,7 @@ type SFrameFunction struct {
 
 func (x *SFrameFunction) Reset() {
 	*x = SFrameFunction{}
-	mi := &file_sfcore_proto_msgTypes[30]
+	mi := &file_sfcore_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2551,7 +3036,7 @@ func (x *SFrameFunction) String() string {
 func (*SFrameFunction) ProtoMessage() {}
 
 func (x *SFrameFunction) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[30]
+	mi := &file_sfcore_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2564,7 +3049,7 @@ func (x *SFrameFunction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrameFunction.ProtoReflect.Descriptor instead.
 func (*SFrameFunction) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{30}
+	return file_sfcore_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SFrameFunction) GetStart() uint64 {
@@ -2646,7 +3131,7 @@ type SFrameRow struct {
 
 func (x *SFrameRow) Reset() {
 	*x = SFrameRow{}
-	mi := &file_sfcore_proto_msgTypes[31]
+	mi := &file_sfcore_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2658,7 +3143,7 @@ func (x *SFrameRow) String() string {
 func (*SFrameRow) ProtoMessage() {}
 
 func (x *SFrameRow) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[31]
+	mi := &file_sfcore_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2671,7 +3156,7 @@ func (x *SFrameRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrameRow.ProtoReflect.Descriptor instead.
 func (*SFrameRow) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{31}
+	return file_sfcore_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SFrameRow) GetOffset() uint32 {
@@ -2713,7 +3198,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_sfcore_proto_msgTypes[32]
+	mi := &file_sfcore_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2725,7 +3210,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[32]
+	mi := &file_sfcore_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2738,7 +3223,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{32}
+	return file_sfcore_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *CloseRequest) GetSession() uint64 {
@@ -2757,7 +3242,7 @@ type CloseReply struct {
 
 func (x *CloseReply) Reset() {
 	*x = CloseReply{}
-	mi := &file_sfcore_proto_msgTypes[33]
+	mi := &file_sfcore_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2769,7 +3254,7 @@ func (x *CloseReply) String() string {
 func (*CloseReply) ProtoMessage() {}
 
 func (x *CloseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[33]
+	mi := &file_sfcore_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2782,7 +3267,7 @@ func (x *CloseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseReply.ProtoReflect.Descriptor instead.
 func (*CloseReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{33}
+	return file_sfcore_proto_rawDescGZIP(), []int{39}
 }
 
 // HostProcessRequest has no fields.
@@ -2794,7 +3279,7 @@ type HostProcessRequest struct {
 
 func (x *HostProcessRequest) Reset() {
 	*x = HostProcessRequest{}
-	mi := &file_sfcore_proto_msgTypes[34]
+	mi := &file_sfcore_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2806,7 +3291,7 @@ func (x *HostProcessRequest) String() string {
 func (*HostProcessRequest) ProtoMessage() {}
 
 func (x *HostProcessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[34]
+	mi := &file_sfcore_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2819,7 +3304,7 @@ func (x *HostProcessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostProcessRequest.ProtoReflect.Descriptor instead.
 func (*HostProcessRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{34}
+	return file_sfcore_proto_rawDescGZIP(), []int{40}
 }
 
 // HostProcess describes a host's process. Only arch is required.
@@ -2849,7 +3334,7 @@ type HostProcess struct {
 
 func (x *HostProcess) Reset() {
 	*x = HostProcess{}
-	mi := &file_sfcore_proto_msgTypes[35]
+	mi := &file_sfcore_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2861,7 +3346,7 @@ func (x *HostProcess) String() string {
 func (*HostProcess) ProtoMessage() {}
 
 func (x *HostProcess) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[35]
+	mi := &file_sfcore_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2874,7 +3359,7 @@ func (x *HostProcess) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostProcess.ProtoReflect.Descriptor instead.
 func (*HostProcess) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{35}
+	return file_sfcore_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *HostProcess) GetArch() string {
@@ -2945,7 +3430,7 @@ type Auxiliary struct {
 
 func (x *Auxiliary) Reset() {
 	*x = Auxiliary{}
-	mi := &file_sfcore_proto_msgTypes[36]
+	mi := &file_sfcore_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2957,7 +3442,7 @@ func (x *Auxiliary) String() string {
 func (*Auxiliary) ProtoMessage() {}
 
 func (x *Auxiliary) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[36]
+	mi := &file_sfcore_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2970,7 +3455,7 @@ func (x *Auxiliary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Auxiliary.ProtoReflect.Descriptor instead.
 func (*Auxiliary) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{36}
+	return file_sfcore_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Auxiliary) GetType() uint64 {
@@ -2996,7 +3481,7 @@ type HostThreadsRequest struct {
 
 func (x *HostThreadsRequest) Reset() {
 	*x = HostThreadsRequest{}
-	mi := &file_sfcore_proto_msgTypes[37]
+	mi := &file_sfcore_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3008,7 +3493,7 @@ func (x *HostThreadsRequest) String() string {
 func (*HostThreadsRequest) ProtoMessage() {}
 
 func (x *HostThreadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[37]
+	mi := &file_sfcore_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3021,7 +3506,7 @@ func (x *HostThreadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThreadsRequest.ProtoReflect.Descriptor instead.
 func (*HostThreadsRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{37}
+	return file_sfcore_proto_rawDescGZIP(), []int{43}
 }
 
 // HostThreads are threads, after those of earlier messages.
@@ -3034,7 +3519,7 @@ type HostThreads struct {
 
 func (x *HostThreads) Reset() {
 	*x = HostThreads{}
-	mi := &file_sfcore_proto_msgTypes[38]
+	mi := &file_sfcore_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3046,7 +3531,7 @@ func (x *HostThreads) String() string {
 func (*HostThreads) ProtoMessage() {}
 
 func (x *HostThreads) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[38]
+	mi := &file_sfcore_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3059,7 +3544,7 @@ func (x *HostThreads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThreads.ProtoReflect.Descriptor instead.
 func (*HostThreads) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{38}
+	return file_sfcore_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *HostThreads) GetThreads() []*HostThread {
@@ -3092,7 +3577,7 @@ type HostThread struct {
 
 func (x *HostThread) Reset() {
 	*x = HostThread{}
-	mi := &file_sfcore_proto_msgTypes[39]
+	mi := &file_sfcore_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3104,7 +3589,7 @@ func (x *HostThread) String() string {
 func (*HostThread) ProtoMessage() {}
 
 func (x *HostThread) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[39]
+	mi := &file_sfcore_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3117,7 +3602,7 @@ func (x *HostThread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThread.ProtoReflect.Descriptor instead.
 func (*HostThread) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{39}
+	return file_sfcore_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *HostThread) GetTid() int64 {
@@ -3171,7 +3656,7 @@ type HostMappingsRequest struct {
 
 func (x *HostMappingsRequest) Reset() {
 	*x = HostMappingsRequest{}
-	mi := &file_sfcore_proto_msgTypes[40]
+	mi := &file_sfcore_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3183,7 +3668,7 @@ func (x *HostMappingsRequest) String() string {
 func (*HostMappingsRequest) ProtoMessage() {}
 
 func (x *HostMappingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[40]
+	mi := &file_sfcore_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3196,7 +3681,7 @@ func (x *HostMappingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMappingsRequest.ProtoReflect.Descriptor instead.
 func (*HostMappingsRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{40}
+	return file_sfcore_proto_rawDescGZIP(), []int{46}
 }
 
 // HostMappings are mappings, after those of earlier messages.
@@ -3209,7 +3694,7 @@ type HostMappings struct {
 
 func (x *HostMappings) Reset() {
 	*x = HostMappings{}
-	mi := &file_sfcore_proto_msgTypes[41]
+	mi := &file_sfcore_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3221,7 +3706,7 @@ func (x *HostMappings) String() string {
 func (*HostMappings) ProtoMessage() {}
 
 func (x *HostMappings) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[41]
+	mi := &file_sfcore_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3234,7 +3719,7 @@ func (x *HostMappings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMappings.ProtoReflect.Descriptor instead.
 func (*HostMappings) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{41}
+	return file_sfcore_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *HostMappings) GetMappings() []*HostMapping {
@@ -3263,7 +3748,7 @@ type HostMapping struct {
 
 func (x *HostMapping) Reset() {
 	*x = HostMapping{}
-	mi := &file_sfcore_proto_msgTypes[42]
+	mi := &file_sfcore_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3275,7 +3760,7 @@ func (x *HostMapping) String() string {
 func (*HostMapping) ProtoMessage() {}
 
 func (x *HostMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[42]
+	mi := &file_sfcore_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3288,7 +3773,7 @@ func (x *HostMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMapping.ProtoReflect.Descriptor instead.
 func (*HostMapping) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{42}
+	return file_sfcore_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *HostMapping) GetLo() uint64 {
@@ -3337,7 +3822,7 @@ type HostReadRequest struct {
 
 func (x *HostReadRequest) Reset() {
 	*x = HostReadRequest{}
-	mi := &file_sfcore_proto_msgTypes[43]
+	mi := &file_sfcore_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3349,7 +3834,7 @@ func (x *HostReadRequest) String() string {
 func (*HostReadRequest) ProtoMessage() {}
 
 func (x *HostReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[43]
+	mi := &file_sfcore_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3362,7 +3847,7 @@ func (x *HostReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostReadRequest.ProtoReflect.Descriptor instead.
 func (*HostReadRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{43}
+	return file_sfcore_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *HostReadRequest) GetRanges() []*HostRange {
@@ -3385,7 +3870,7 @@ type HostRange struct {
 
 func (x *HostRange) Reset() {
 	*x = HostRange{}
-	mi := &file_sfcore_proto_msgTypes[44]
+	mi := &file_sfcore_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3397,7 +3882,7 @@ func (x *HostRange) String() string {
 func (*HostRange) ProtoMessage() {}
 
 func (x *HostRange) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[44]
+	mi := &file_sfcore_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3410,7 +3895,7 @@ func (x *HostRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostRange.ProtoReflect.Descriptor instead.
 func (*HostRange) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{44}
+	return file_sfcore_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *HostRange) GetAddress() uint64 {
@@ -3437,7 +3922,7 @@ type HostReadReply struct {
 
 func (x *HostReadReply) Reset() {
 	*x = HostReadReply{}
-	mi := &file_sfcore_proto_msgTypes[45]
+	mi := &file_sfcore_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3449,7 +3934,7 @@ func (x *HostReadReply) String() string {
 func (*HostReadReply) ProtoMessage() {}
 
 func (x *HostReadReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[45]
+	mi := &file_sfcore_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3462,7 +3947,7 @@ func (x *HostReadReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostReadReply.ProtoReflect.Descriptor instead.
 func (*HostReadReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{45}
+	return file_sfcore_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *HostReadReply) GetChunks() []*HostChunk {
@@ -3487,7 +3972,7 @@ type HostChunk struct {
 
 func (x *HostChunk) Reset() {
 	*x = HostChunk{}
-	mi := &file_sfcore_proto_msgTypes[46]
+	mi := &file_sfcore_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3499,7 +3984,7 @@ func (x *HostChunk) String() string {
 func (*HostChunk) ProtoMessage() {}
 
 func (x *HostChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[46]
+	mi := &file_sfcore_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3512,7 +3997,7 @@ func (x *HostChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostChunk.ProtoReflect.Descriptor instead.
 func (*HostChunk) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{46}
+	return file_sfcore_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *HostChunk) GetData() []byte {
@@ -3637,7 +4122,46 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x05state\x18\x04 \x01(\tR\x05state\x12\x18\n" +
 	"\acrashed\x18\x05 \x01(\bR\acrashed\x12/\n" +
 	"\x06frames\x18\x06 \x03(\v2\x17.sfcore.plugin.v1.FrameR\x06frames\x12*\n" +
-	"\x04stop\x18\a \x01(\v2\x16.sfcore.plugin.v1.StopR\x04stop\"\x82\x05\n" +
+	"\x04stop\x18\a \x01(\v2\x16.sfcore.plugin.v1.StopR\x04stop\"e\n" +
+	"\x11GoroutinesRequest\x12\x18\n" +
+	"\asession\x18\x01 \x01(\x04R\asession\x12\x18\n" +
+	"\aruntime\x18\x02 \x01(\bR\aruntime\x12\x1c\n" +
+	"\tvariables\x18\x03 \x01(\bR\tvariables\"\x98\x03\n" +
+	"\tGoroutine\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\x12\x1f\n" +
+	"\vwait_reason\x18\x03 \x01(\tR\n" +
+	"waitReason\x12\x10\n" +
+	"\x03tid\x18\x04 \x01(\x03R\x03tid\x12\x18\n" +
+	"\aruntime\x18\x05 \x01(\bR\aruntime\x12-\n" +
+	"\x05start\x18\x06 \x01(\v2\x17.sfcore.plugin.v1.PlaceR\x05start\x121\n" +
+	"\acreated\x18\a \x01(\v2\x17.sfcore.plugin.v1.PlaceR\acreated\x128\n" +
+	"\x06frames\x18\b \x03(\v2 .sfcore.plugin.v1.GoroutineFrameR\x06frames\x12*\n" +
+	"\x04stop\x18\t \x01(\v2\x16.sfcore.plugin.v1.StopR\x04stop\x122\n" +
+	"\x05delve\x18\n" +
+	" \x01(\v2\x1c.sfcore.plugin.v1.DelveStackR\x05delve\x12\x1a\n" +
+	"\bcomplete\x18\v \x01(\bR\bcomplete\"[\n" +
+	"\x05Place\x12\x0e\n" +
+	"\x02pc\x18\x01 \x01(\x06R\x02pc\x12\x1a\n" +
+	"\bfunction\x18\x02 \x01(\tR\bfunction\x12\x12\n" +
+	"\x04file\x18\x03 \x01(\tR\x04file\x12\x12\n" +
+	"\x04line\x18\x04 \x01(\x03R\x04line\"{\n" +
+	"\x0eGoroutineFrame\x12-\n" +
+	"\x05frame\x18\x01 \x01(\v2\x17.sfcore.plugin.v1.FrameR\x05frame\x12:\n" +
+	"\tvariables\x18\x02 \x03(\v2\x1c.sfcore.plugin.v1.GoVariableR\tvariables\"|\n" +
+	"\n" +
+	"GoVariable\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x1a\n" +
+	"\bargument\x18\x03 \x01(\bR\bargument\x12\x14\n" +
+	"\x05value\x18\x04 \x01(\tR\x05value\x12\x14\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\"w\n" +
+	"\n" +
+	"DelveStack\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\x03R\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\x03R\x02to\x12/\n" +
+	"\x06frames\x18\x03 \x03(\v2\x17.sfcore.plugin.v1.PlaceR\x06frames\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\"\x82\x05\n" +
 	"\x05Frame\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x0e\n" +
 	"\x02pc\x18\x02 \x01(\x06R\x02pc\x12\x13\n" +
@@ -3808,7 +4332,7 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x06chunks\x18\x01 \x03(\v2\x1b.sfcore.plugin.v1.HostChunkR\x06chunks\"5\n" +
 	"\tHostChunk\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x14\n" +
-	"\x05fault\x18\x02 \x01(\tR\x05fault2\x83\x06\n" +
+	"\x05fault\x18\x02 \x01(\tR\x05fault2\xd5\x06\n" +
 	"\x06Plugin\x12B\n" +
 	"\x04Open\x12\x1d.sfcore.plugin.v1.OpenRequest\x1a\x1b.sfcore.plugin.v1.OpenReply\x12K\n" +
 	"\aProcess\x12 .sfcore.plugin.v1.ProcessRequest\x1a\x1e.sfcore.plugin.v1.ProcessReply\x12G\n" +
@@ -3821,7 +4345,9 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x06Locate\x12\x1f.sfcore.plugin.v1.LocateRequest\x1a\x1d.sfcore.plugin.v1.LocateReply\x12U\n" +
 	"\n" +
 	"DumpSFrame\x12#.sfcore.plugin.v1.DumpSFrameRequest\x1a .sfcore.plugin.v1.SFrameFunction0\x01\x12E\n" +
-	"\x05Close\x12\x1e.sfcore.plugin.v1.CloseRequest\x1a\x1c.sfcore.plugin.v1.CloseReply2\xd3\x02\n" +
+	"\x05Close\x12\x1e.sfcore.plugin.v1.CloseRequest\x1a\x1c.sfcore.plugin.v1.CloseReply\x12P\n" +
+	"\n" +
+	"Goroutines\x12#.sfcore.plugin.v1.GoroutinesRequest\x1a\x1b.sfcore.plugin.v1.Goroutine0\x012\xd3\x02\n" +
 	"\x04Host\x12N\n" +
 	"\aProcess\x12$.sfcore.plugin.v1.HostProcessRequest\x1a\x1d.sfcore.plugin.v1.HostProcess\x12P\n" +
 	"\aThreads\x12$.sfcore.plugin.v1.HostThreadsRequest\x1a\x1d.sfcore.plugin.v1.HostThreads0\x01\x12S\n" +
@@ -3841,7 +4367,7 @@ func file_sfcore_proto_rawDescGZIP() []byte {
 	return file_sfcore_proto_rawDescData
 }
 
-var file_sfcore_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_sfcore_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_sfcore_proto_goTypes = []any{
 	(*OpenRequest)(nil),         // 0: sfcore.plugin.v1.OpenRequest
 	(*SourceSubstitution)(nil),  // 1: sfcore.plugin.v1.SourceSubstitution
@@ -3857,39 +4383,45 @@ var file_sfcore_proto_goTypes = []any{
 	(*ThreadsRequest)(nil),      // 11: sfcore.plugin.v1.ThreadsRequest
 	(*StacksRequest)(nil),       // 12: sfcore.plugin.v1.StacksRequest
 	(*Thread)(nil),              // 13: sfcore.plugin.v1.Thread
-	(*Frame)(nil),               // 14: sfcore.plugin.v1.Frame
-	(*Variable)(nil),            // 15: sfcore.plugin.v1.Variable
-	(*Stop)(nil),                // 16: sfcore.plugin.v1.Stop
-	(*ModulesRequest)(nil),      // 17: sfcore.plugin.v1.ModulesRequest
-	(*Module)(nil),              // 18: sfcore.plugin.v1.Module
-	(*SFrame)(nil),              // 19: sfcore.plugin.v1.SFrame
-	(*RegistersRequest)(nil),    // 20: sfcore.plugin.v1.RegistersRequest
-	(*RegistersReply)(nil),      // 21: sfcore.plugin.v1.RegistersReply
-	(*Register)(nil),            // 22: sfcore.plugin.v1.Register
-	(*ReadMemoryRequest)(nil),   // 23: sfcore.plugin.v1.ReadMemoryRequest
-	(*ReadMemoryReply)(nil),     // 24: sfcore.plugin.v1.ReadMemoryReply
-	(*LocateRequest)(nil),       // 25: sfcore.plugin.v1.LocateRequest
-	(*LocateReply)(nil),         // 26: sfcore.plugin.v1.LocateReply
-	(*Location)(nil),            // 27: sfcore.plugin.v1.Location
-	(*Function)(nil),            // 28: sfcore.plugin.v1.Function
-	(*DumpSFrameRequest)(nil),   // 29: sfcore.plugin.v1.DumpSFrameRequest
-	(*SFrameFunction)(nil),      // 30: sfcore.plugin.v1.SFrameFunction
-	(*SFrameRow)(nil),           // 31: sfcore.plugin.v1.SFrameRow
-	(*CloseRequest)(nil),        // 32: sfcore.plugin.v1.CloseRequest
-	(*CloseReply)(nil),          // 33: sfcore.plugin.v1.CloseReply
-	(*HostProcessRequest)(nil),  // 34: sfcore.plugin.v1.HostProcessRequest
-	(*HostProcess)(nil),         // 35: sfcore.plugin.v1.HostProcess
-	(*Auxiliary)(nil),           // 36: sfcore.plugin.v1.Auxiliary
-	(*HostThreadsRequest)(nil),  // 37: sfcore.plugin.v1.HostThreadsRequest
-	(*HostThreads)(nil),         // 38: sfcore.plugin.v1.HostThreads
-	(*HostThread)(nil),          // 39: sfcore.plugin.v1.HostThread
-	(*HostMappingsRequest)(nil), // 40: sfcore.plugin.v1.HostMappingsRequest
-	(*HostMappings)(nil),        // 41: sfcore.plugin.v1.HostMappings
-	(*HostMapping)(nil),         // 42: sfcore.plugin.v1.HostMapping
-	(*HostReadRequest)(nil),     // 43: sfcore.plugin.v1.HostReadRequest
-	(*HostRange)(nil),           // 44: sfcore.plugin.v1.HostRange
-	(*HostReadReply)(nil),       // 45: sfcore.plugin.v1.HostReadReply
-	(*HostChunk)(nil),           // 46: sfcore.plugin.v1.HostChunk
+	(*GoroutinesRequest)(nil),   // 14: sfcore.plugin.v1.GoroutinesRequest
+	(*Goroutine)(nil),           // 15: sfcore.plugin.v1.Goroutine
+	(*Place)(nil),               // 16: sfcore.plugin.v1.Place
+	(*GoroutineFrame)(nil),      // 17: sfcore.plugin.v1.GoroutineFrame
+	(*GoVariable)(nil),          // 18: sfcore.plugin.v1.GoVariable
+	(*DelveStack)(nil),          // 19: sfcore.plugin.v1.DelveStack
+	(*Frame)(nil),               // 20: sfcore.plugin.v1.Frame
+	(*Variable)(nil),            // 21: sfcore.plugin.v1.Variable
+	(*Stop)(nil),                // 22: sfcore.plugin.v1.Stop
+	(*ModulesRequest)(nil),      // 23: sfcore.plugin.v1.ModulesRequest
+	(*Module)(nil),              // 24: sfcore.plugin.v1.Module
+	(*SFrame)(nil),              // 25: sfcore.plugin.v1.SFrame
+	(*RegistersRequest)(nil),    // 26: sfcore.plugin.v1.RegistersRequest
+	(*RegistersReply)(nil),      // 27: sfcore.plugin.v1.RegistersReply
+	(*Register)(nil),            // 28: sfcore.plugin.v1.Register
+	(*ReadMemoryRequest)(nil),   // 29: sfcore.plugin.v1.ReadMemoryRequest
+	(*ReadMemoryReply)(nil),     // 30: sfcore.plugin.v1.ReadMemoryReply
+	(*LocateRequest)(nil),       // 31: sfcore.plugin.v1.LocateRequest
+	(*LocateReply)(nil),         // 32: sfcore.plugin.v1.LocateReply
+	(*Location)(nil),            // 33: sfcore.plugin.v1.Location
+	(*Function)(nil),            // 34: sfcore.plugin.v1.Function
+	(*DumpSFrameRequest)(nil),   // 35: sfcore.plugin.v1.DumpSFrameRequest
+	(*SFrameFunction)(nil),      // 36: sfcore.plugin.v1.SFrameFunction
+	(*SFrameRow)(nil),           // 37: sfcore.plugin.v1.SFrameRow
+	(*CloseRequest)(nil),        // 38: sfcore.plugin.v1.CloseRequest
+	(*CloseReply)(nil),          // 39: sfcore.plugin.v1.CloseReply
+	(*HostProcessRequest)(nil),  // 40: sfcore.plugin.v1.HostProcessRequest
+	(*HostProcess)(nil),         // 41: sfcore.plugin.v1.HostProcess
+	(*Auxiliary)(nil),           // 42: sfcore.plugin.v1.Auxiliary
+	(*HostThreadsRequest)(nil),  // 43: sfcore.plugin.v1.HostThreadsRequest
+	(*HostThreads)(nil),         // 44: sfcore.plugin.v1.HostThreads
+	(*HostThread)(nil),          // 45: sfcore.plugin.v1.HostThread
+	(*HostMappingsRequest)(nil), // 46: sfcore.plugin.v1.HostMappingsRequest
+	(*HostMappings)(nil),        // 47: sfcore.plugin.v1.HostMappings
+	(*HostMapping)(nil),         // 48: sfcore.plugin.v1.HostMapping
+	(*HostReadRequest)(nil),     // 49: sfcore.plugin.v1.HostReadRequest
+	(*HostRange)(nil),           // 50: sfcore.plugin.v1.HostRange
+	(*HostReadReply)(nil),       // 51: sfcore.plugin.v1.HostReadReply
+	(*HostChunk)(nil),           // 52: sfcore.plugin.v1.HostChunk
 }
 var file_sfcore_proto_depIdxs = []int32{
 	1,  // 0: sfcore.plugin.v1.OpenRequest.source_map:type_name -> sfcore.plugin.v1.SourceSubstitution
@@ -3899,55 +4431,65 @@ var file_sfcore_proto_depIdxs = []int32{
 	6,  // 4: sfcore.plugin.v1.Source.truncated:type_name -> sfcore.plugin.v1.Truncation
 	7,  // 5: sfcore.plugin.v1.Truncation.mappings:type_name -> sfcore.plugin.v1.Mapping
 	10, // 6: sfcore.plugin.v1.Process.signal:type_name -> sfcore.plugin.v1.Signal
-	14, // 7: sfcore.plugin.v1.Thread.frames:type_name -> sfcore.plugin.v1.Frame
-	16, // 8: sfcore.plugin.v1.Thread.stop:type_name -> sfcore.plugin.v1.Stop
-	15, // 9: sfcore.plugin.v1.Frame.variables:type_name -> sfcore.plugin.v1.Variable
-	15, // 10: sfcore.plugin.v1.Variable.members:type_name -> sfcore.plugin.v1.Variable
-	19, // 11: sfcore.plugin.v1.Module.sframe:type_name -> sfcore.plugin.v1.SFrame
-	22, // 12: sfcore.plugin.v1.RegistersReply.registers:type_name -> sfcore.plugin.v1.Register
-	27, // 13: sfcore.plugin.v1.LocateReply.locations:type_name -> sfcore.plugin.v1.Location
-	28, // 14: sfcore.plugin.v1.Location.functions:type_name -> sfcore.plugin.v1.Function
-	31, // 15: sfcore.plugin.v1.SFrameFunction.rows:type_name -> sfcore.plugin.v1.SFrameRow
-	10, // 16: sfcore.plugin.v1.HostProcess.signal:type_name -> sfcore.plugin.v1.Signal
-	36, // 17: sfcore.plugin.v1.HostProcess.auxv:type_name -> sfcore.plugin.v1.Auxiliary
-	39, // 18: sfcore.plugin.v1.HostThreads.threads:type_name -> sfcore.plugin.v1.HostThread
-	22, // 19: sfcore.plugin.v1.HostThread.registers:type_name -> sfcore.plugin.v1.Register
-	42, // 20: sfcore.plugin.v1.HostMappings.mappings:type_name -> sfcore.plugin.v1.HostMapping
-	44, // 21: sfcore.plugin.v1.HostReadRequest.ranges:type_name -> sfcore.plugin.v1.HostRange
-	46, // 22: sfcore.plugin.v1.HostReadReply.chunks:type_name -> sfcore.plugin.v1.HostChunk
-	0,  // 23: sfcore.plugin.v1.Plugin.Open:input_type -> sfcore.plugin.v1.OpenRequest
-	3,  // 24: sfcore.plugin.v1.Plugin.Process:input_type -> sfcore.plugin.v1.ProcessRequest
-	11, // 25: sfcore.plugin.v1.Plugin.Threads:input_type -> sfcore.plugin.v1.ThreadsRequest
-	12, // 26: sfcore.plugin.v1.Plugin.Stacks:input_type -> sfcore.plugin.v1.StacksRequest
-	17, // 27: sfcore.plugin.v1.Plugin.Modules:input_type -> sfcore.plugin.v1.ModulesRequest
-	20, // 28: sfcore.plugin.v1.Plugin.Registers:input_type -> sfcore.plugin.v1.RegistersRequest
-	23, // 29: sfcore.plugin.v1.Plugin.ReadMemory:input_type -> sfcore.plugin.v1.ReadMemoryRequest
-	25, // 30: sfcore.plugin.v1.Plugin.Locate:input_type -> sfcore.plugin.v1.LocateRequest
-	29, // 31: sfcore.plugin.v1.Plugin.DumpSFrame:input_type -> sfcore.plugin.v1.DumpSFrameRequest
-	32, // 32: sfcore.plugin.v1.Plugin.Close:input_type -> sfcore.plugin.v1.CloseRequest
-	34, // 33: sfcore.plugin.v1.Host.Process:input_type -> sfcore.plugin.v1.HostProcessRequest
-	37, // 34: sfcore.plugin.v1.Host.Threads:input_type -> sfcore.plugin.v1.HostThreadsRequest
-	40, // 35: sfcore.plugin.v1.Host.Mappings:input_type -> sfcore.plugin.v1.HostMappingsRequest
-	43, // 36: sfcore.plugin.v1.Host.ReadMemory:input_type -> sfcore.plugin.v1.HostReadRequest
-	2,  // 37: sfcore.plugin.v1.Plugin.Open:output_type -> sfcore.plugin.v1.OpenReply
-	4,  // 38: sfcore.plugin.v1.Plugin.Process:output_type -> sfcore.plugin.v1.ProcessReply
-	13, // 39: sfcore.plugin.v1.Plugin.Threads:output_type -> sfcore.plugin.v1.Thread
-	13, // 40: sfcore.plugin.v1.Plugin.Stacks:output_type -> sfcore.plugin.v1.Thread
-	18, // 41: sfcore.plugin.v1.Plugin.Modules:output_type -> sfcore.plugin.v1.Module
-	21, // 42: sfcore.plugin.v1.Plugin.Registers:output_type -> sfcore.plugin.v1.RegistersReply
-	24, // 43: sfcore.plugin.v1.Plugin.ReadMemory:output_type -> sfcore.plugin.v1.ReadMemoryReply
-	26, // 44: sfcore.plugin.v1.Plugin.Locate:output_type -> sfcore.plugin.v1.LocateReply
-	30, // 45: sfcore.plugin.v1.Plugin.DumpSFrame:output_type -> sfcore.plugin.v1.SFrameFunction
-	33, // 46: sfcore.plugin.v1.Plugin.Close:output_type -> sfcore.plugin.v1.CloseReply
-	35, // 47: sfcore.plugin.v1.Host.Process:output_type -> sfcore.plugin.v1.HostProcess
-	38, // 48: sfcore.plugin.v1.Host.Threads:output_type -> sfcore.plugin.v1.HostThreads
-	41, // 49: sfcore.plugin.v1.Host.Mappings:output_type -> sfcore.plugin.v1.HostMappings
-	45, // 50: sfcore.plugin.v1.Host.ReadMemory:output_type -> sfcore.plugin.v1.HostReadReply
-	37, // [37:51] is the sub-list for method output_type
-	23, // [23:37] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	20, // 7: sfcore.plugin.v1.Thread.frames:type_name -> sfcore.plugin.v1.Frame
+	22, // 8: sfcore.plugin.v1.Thread.stop:type_name -> sfcore.plugin.v1.Stop
+	16, // 9: sfcore.plugin.v1.Goroutine.start:type_name -> sfcore.plugin.v1.Place
+	16, // 10: sfcore.plugin.v1.Goroutine.created:type_name -> sfcore.plugin.v1.Place
+	17, // 11: sfcore.plugin.v1.Goroutine.frames:type_name -> sfcore.plugin.v1.GoroutineFrame
+	22, // 12: sfcore.plugin.v1.Goroutine.stop:type_name -> sfcore.plugin.v1.Stop
+	19, // 13: sfcore.plugin.v1.Goroutine.delve:type_name -> sfcore.plugin.v1.DelveStack
+	20, // 14: sfcore.plugin.v1.GoroutineFrame.frame:type_name -> sfcore.plugin.v1.Frame
+	18, // 15: sfcore.plugin.v1.GoroutineFrame.variables:type_name -> sfcore.plugin.v1.GoVariable
+	16, // 16: sfcore.plugin.v1.DelveStack.frames:type_name -> sfcore.plugin.v1.Place
+	21, // 17: sfcore.plugin.v1.Frame.variables:type_name -> sfcore.plugin.v1.Variable
+	21, // 18: sfcore.plugin.v1.Variable.members:type_name -> sfcore.plugin.v1.Variable
+	25, // 19: sfcore.plugin.v1.Module.sframe:type_name -> sfcore.plugin.v1.SFrame
+	28, // 20: sfcore.plugin.v1.RegistersReply.registers:type_name -> sfcore.plugin.v1.Register
+	33, // 21: sfcore.plugin.v1.LocateReply.locations:type_name -> sfcore.plugin.v1.Location
+	34, // 22: sfcore.plugin.v1.Location.functions:type_name -> sfcore.plugin.v1.Function
+	37, // 23: sfcore.plugin.v1.SFrameFunction.rows:type_name -> sfcore.plugin.v1.SFrameRow
+	10, // 24: sfcore.plugin.v1.HostProcess.signal:type_name -> sfcore.plugin.v1.Signal
+	42, // 25: sfcore.plugin.v1.HostProcess.auxv:type_name -> sfcore.plugin.v1.Auxiliary
+	45, // 26: sfcore.plugin.v1.HostThreads.threads:type_name -> sfcore.plugin.v1.HostThread
+	28, // 27: sfcore.plugin.v1.HostThread.registers:type_name -> sfcore.plugin.v1.Register
+	48, // 28: sfcore.plugin.v1.HostMappings.mappings:type_name -> sfcore.plugin.v1.HostMapping
+	50, // 29: sfcore.plugin.v1.HostReadRequest.ranges:type_name -> sfcore.plugin.v1.HostRange
+	52, // 30: sfcore.plugin.v1.HostReadReply.chunks:type_name -> sfcore.plugin.v1.HostChunk
+	0,  // 31: sfcore.plugin.v1.Plugin.Open:input_type -> sfcore.plugin.v1.OpenRequest
+	3,  // 32: sfcore.plugin.v1.Plugin.Process:input_type -> sfcore.plugin.v1.ProcessRequest
+	11, // 33: sfcore.plugin.v1.Plugin.Threads:input_type -> sfcore.plugin.v1.ThreadsRequest
+	12, // 34: sfcore.plugin.v1.Plugin.Stacks:input_type -> sfcore.plugin.v1.StacksRequest
+	23, // 35: sfcore.plugin.v1.Plugin.Modules:input_type -> sfcore.plugin.v1.ModulesRequest
+	26, // 36: sfcore.plugin.v1.Plugin.Registers:input_type -> sfcore.plugin.v1.RegistersRequest
+	29, // 37: sfcore.plugin.v1.Plugin.ReadMemory:input_type -> sfcore.plugin.v1.ReadMemoryRequest
+	31, // 38: sfcore.plugin.v1.Plugin.Locate:input_type -> sfcore.plugin.v1.LocateRequest
+	35, // 39: sfcore.plugin.v1.Plugin.DumpSFrame:input_type -> sfcore.plugin.v1.DumpSFrameRequest
+	38, // 40: sfcore.plugin.v1.Plugin.Close:input_type -> sfcore.plugin.v1.CloseRequest
+	14, // 41: sfcore.plugin.v1.Plugin.Goroutines:input_type -> sfcore.plugin.v1.GoroutinesRequest
+	40, // 42: sfcore.plugin.v1.Host.Process:input_type -> sfcore.plugin.v1.HostProcessRequest
+	43, // 43: sfcore.plugin.v1.Host.Threads:input_type -> sfcore.plugin.v1.HostThreadsRequest
+	46, // 44: sfcore.plugin.v1.Host.Mappings:input_type -> sfcore.plugin.v1.HostMappingsRequest
+	49, // 45: sfcore.plugin.v1.Host.ReadMemory:input_type -> sfcore.plugin.v1.HostReadRequest
+	2,  // 46: sfcore.plugin.v1.Plugin.Open:output_type -> sfcore.plugin.v1.OpenReply
+	4,  // 47: sfcore.plugin.v1.Plugin.Process:output_type -> sfcore.plugin.v1.ProcessReply
+	13, // 48: sfcore.plugin.v1.Plugin.Threads:output_type -> sfcore.plugin.v1.Thread
+	13, // 49: sfcore.plugin.v1.Plugin.Stacks:output_type -> sfcore.plugin.v1.Thread
+	24, // 50: sfcore.plugin.v1.Plugin.Modules:output_type -> sfcore.plugin.v1.Module
+	27, // 51: sfcore.plugin.v1.Plugin.Registers:output_type -> sfcore.plugin.v1.RegistersReply
+	30, // 52: sfcore.plugin.v1.Plugin.ReadMemory:output_type -> sfcore.plugin.v1.ReadMemoryReply
+	32, // 53: sfcore.plugin.v1.Plugin.Locate:output_type -> sfcore.plugin.v1.LocateReply
+	36, // 54: sfcore.plugin.v1.Plugin.DumpSFrame:output_type -> sfcore.plugin.v1.SFrameFunction
+	39, // 55: sfcore.plugin.v1.Plugin.Close:output_type -> sfcore.plugin.v1.CloseReply
+	15, // 56: sfcore.plugin.v1.Plugin.Goroutines:output_type -> sfcore.plugin.v1.Goroutine
+	41, // 57: sfcore.plugin.v1.Host.Process:output_type -> sfcore.plugin.v1.HostProcess
+	44, // 58: sfcore.plugin.v1.Host.Threads:output_type -> sfcore.plugin.v1.HostThreads
+	47, // 59: sfcore.plugin.v1.Host.Mappings:output_type -> sfcore.plugin.v1.HostMappings
+	51, // 60: sfcore.plugin.v1.Host.ReadMemory:output_type -> sfcore.plugin.v1.HostReadReply
+	46, // [46:61] is the sub-list for method output_type
+	31, // [31:46] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_sfcore_proto_init() }
@@ -3961,15 +4503,15 @@ func file_sfcore_proto_init() {
 		(*OpenRequest_Host)(nil),
 	}
 	file_sfcore_proto_msgTypes[10].OneofWrappers = []any{}
-	file_sfcore_proto_msgTypes[14].OneofWrappers = []any{}
-	file_sfcore_proto_msgTypes[15].OneofWrappers = []any{}
+	file_sfcore_proto_msgTypes[20].OneofWrappers = []any{}
+	file_sfcore_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sfcore_proto_rawDesc), len(file_sfcore_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   47,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -38,6 +38,7 @@ const (
 	Plugin_Locate_FullMethodName     = "/sfcore.plugin.v1.Plugin/Locate"
 	Plugin_DumpSFrame_FullMethodName = "/sfcore.plugin.v1.Plugin/DumpSFrame"
 	Plugin_Close_FullMethodName      = "/sfcore.plugin.v1.Plugin/Close"
+	Plugin_Goroutines_FullMethodName = "/sfcore.plugin.v1.Plugin/Goroutines"
 )
 
 // PluginClient is the client API for Plugin service.
@@ -79,6 +80,9 @@ type PluginClient interface {
 	DumpSFrame(ctx context.Context, in *DumpSFrameRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SFrameFunction], error)
 	// Close ends a session and releases its process.
 	Close(ctx context.Context, in *CloseRequest, opts ...grpc.CallOption) (*CloseReply, error)
+	// Lists the goroutines of a Go program with their stacks, by the program
+	// sfcore-delve. A stack may come in several messages; the last has stop.
+	Goroutines(ctx context.Context, in *GoroutinesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Goroutine], error)
 }
 
 type pluginClient struct {
@@ -225,6 +229,25 @@ func (c *pluginClient) Close(ctx context.Context, in *CloseRequest, opts ...grpc
 	return out, nil
 }
 
+func (c *pluginClient) Goroutines(ctx context.Context, in *GoroutinesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Goroutine], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Plugin_ServiceDesc.Streams[4], Plugin_Goroutines_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GoroutinesRequest, Goroutine]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Plugin_GoroutinesClient = grpc.ServerStreamingClient[Goroutine]
+
 // PluginServer is the server API for Plugin service.
 // All implementations must embed UnimplementedPluginServer
 // for forward compatibility.
@@ -264,6 +287,9 @@ type PluginServer interface {
 	DumpSFrame(*DumpSFrameRequest, grpc.ServerStreamingServer[SFrameFunction]) error
 	// Close ends a session and releases its process.
 	Close(context.Context, *CloseRequest) (*CloseReply, error)
+	// Lists the goroutines of a Go program with their stacks, by the program
+	// sfcore-delve. A stack may come in several messages; the last has stop.
+	Goroutines(*GoroutinesRequest, grpc.ServerStreamingServer[Goroutine]) error
 	mustEmbedUnimplementedPluginServer()
 }
 
@@ -303,6 +329,9 @@ func (UnimplementedPluginServer) DumpSFrame(*DumpSFrameRequest, grpc.ServerStrea
 }
 func (UnimplementedPluginServer) Close(context.Context, *CloseRequest) (*CloseReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Close not implemented")
+}
+func (UnimplementedPluginServer) Goroutines(*GoroutinesRequest, grpc.ServerStreamingServer[Goroutine]) error {
+	return status.Error(codes.Unimplemented, "method Goroutines not implemented")
 }
 func (UnimplementedPluginServer) mustEmbedUnimplementedPluginServer() {}
 func (UnimplementedPluginServer) testEmbeddedByValue()                {}
@@ -477,6 +506,17 @@ func _Plugin_Close_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Plugin_Goroutines_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GoroutinesRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(PluginServer).Goroutines(m, &grpc.GenericServerStream[GoroutinesRequest, Goroutine]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Plugin_GoroutinesServer = grpc.ServerStreamingServer[Goroutine]
+
 // Plugin_ServiceDesc is the grpc.ServiceDesc for Plugin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -528,6 +568,11 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "DumpSFrame",
 			Handler:       _Plugin_DumpSFrame_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Goroutines",
+			Handler:       _Plugin_Goroutines_Handler,
 			ServerStreams: true,
 		},
 	},

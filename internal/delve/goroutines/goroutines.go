@@ -4,6 +4,7 @@
 package goroutines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/companion"
 	"github.com/sfcore/sfcore/internal/delve/wire"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
@@ -21,8 +23,6 @@ import (
 
 // Options say how the goroutines of a process are listed.
 type Options struct {
-	// Program finds the program sfcore-delve, in which delve runs.
-	Program func() (string, error)
 	// Select is called for each goroutine before its stack is walked, and says
 	// whether to list it; nil selects all. runtime is set for goroutines of Go's
 	// runtime, which Go's own tracebacks leave out.
@@ -30,9 +30,12 @@ type Options struct {
 	// Locals asks for variables. RuntimeLocals asks for those of the runtime's
 	// functions, too.
 	Locals, RuntimeLocals bool
-	// MaxFrames bounds the stacks that delve walks.
+	// MaxFrames bounds the stacks that delve walks; 0 for unwind.DefaultMaxFrames.
 	MaxFrames int
 }
+
+// findDelve finds the program that delve is in; see docs/RATIONALE.md.
+func findDelve() (string, error) { return companion.Find("sfcore-delve") }
 
 // ErrNoGo is returned by List for a process without a Go program.
 var ErrNoGo = errors.New("no Go program was found in this process")
@@ -50,9 +53,9 @@ func List(ctx context.Context, p *process.Process, opts Options, found func(g *r
 	if err != nil {
 		return err
 	}
-	setup.MaxFrames, setup.Locals, setup.Runtime = opts.MaxFrames, opts.Locals, opts.RuntimeLocals
+	setup.MaxFrames, setup.Locals, setup.Runtime = cmp.Or(opts.MaxFrames, unwind.DefaultMaxFrames), opts.Locals, opts.RuntimeLocals
 	w := walker{process: p, walker: p.NewWalker()}
-	return wire.Lister(ctx, opts.Program, setup, p.Memory(), wire.Sink{
+	return wire.Lister(ctx, findDelve, setup, p.Memory(), wire.Sink{
 		Begin: func(text wire.Text) { w.text = text },
 		Goroutine: func(g *wire.Goroutine) bool {
 			if opts.Select != nil && !opts.Select(g.ID, g.Runtime) {
