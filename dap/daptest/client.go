@@ -15,7 +15,7 @@ import (
 )
 
 // Timeout is how long a Client waits for a message.
-const Timeout = 30 * time.Second
+const Timeout = 2 * time.Minute
 
 // Client talks to an adapter. Its methods are safe for concurrent use, but who
 // waits for events of one name must be alone.
