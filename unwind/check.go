@@ -72,19 +72,16 @@ const (
 func (u *Unwinder) checkRA(at *site, row *arch.Row, cfa uint64, t *traits, f *Frame) raVerdict {
 	e := at.evidence
 	switch {
-	case t.interrupts:
-		return raGood // a signal may interrupt a jump to nowhere
+	case t.returnsTo == 0:
+		return raGood
+	case e&t.returnsTo != 0 && (!t.undescribed || u.mayCall(&at.call, f.PC)):
+		return raGood
 	case e&Executable == 0 && t.unmarked && at.ra < minMapped && !marksOutermost(f):
 		return raOutermost
-	case e&Executable == 0:
-		return raBad
-	case t.returnsTo != 0 && e&t.returnsTo == 0, t.undescribed && !u.mayCall(&at.call, f.PC):
-		if t.convention && at.generated() && u.chained(row, f, cfa) {
-			return raGood
-		}
-		return raBad
+	case t.convention && at.generated() && u.chained(row, f, cfa):
+		return raGood
 	}
-	return raGood
+	return raBad
 }
 
 // chained reports whether one more frame follows, by the frame pointer

@@ -55,7 +55,8 @@ type traits struct {
 	// bytes; 0 for any distance.
 	maxFrame uint64
 	// returnsTo is a set of evidence. A return address needs at least one of its
-	// bits. If it is 0, the return address only has to be executable.
+	// bits. It is 0 if the method may lead to any address: a signal may interrupt a
+	// jump to nowhere.
 	returnsTo Evidence
 	// undescribed is set if the frame is in code that no table describes. The call
 	// must be one that may lead to such code.
@@ -99,7 +100,7 @@ var methods = [...]traits{
 		best: Full, worst: Full,
 	},
 	SFrame: {
-		name: "sframe", source: ".sframe of %s", lasting: true, unmarked: true, called: true,
+		name: "sframe", source: ".sframe of %s", returnsTo: Executable, lasting: true, unmarked: true, called: true,
 		best: Full, confirms: afterCall, doubts: notChecked, excuses: notCalled,
 	},
 	FramePointer: {
@@ -108,7 +109,7 @@ var methods = [...]traits{
 		best: Checked, requires: Promised,
 	},
 	CFI: {
-		name: "cfi", source: ".eh_frame or .debug_frame of %s", lasting: true, called: true,
+		name: "cfi", source: ".eh_frame or .debug_frame of %s", returnsTo: Executable, lasting: true, called: true,
 		best: Full, confirms: afterCall, doubts: notChecked, excuses: notCalled,
 	},
 	Signal: {
@@ -125,7 +126,7 @@ var methods = [...]traits{
 		best: Guess,
 	},
 	Pclntab: {
-		name: "pclntab", source: "Go's table of functions in %s", lasting: true,
+		name: "pclntab", source: "Go's table of functions in %s", returnsTo: Executable, lasting: true,
 		final: true, // Go makes its call frame information from the same table
 		best:  Full, confirms: afterCall, doubts: notChecked, excuses: notCalled,
 	},
@@ -145,7 +146,7 @@ func (m Method) traits() *traits {
 	return &unknownMethod
 }
 
-var unknownMethod = traits{best: Checked}
+var unknownMethod = traits{returnsTo: Executable, best: Checked}
 
 // trust judges a frame that the method found. It does not consider the trust of
 // the frames below.

@@ -136,14 +136,16 @@ func (s *step) apply(row *arch.Row, m Method) (outcome, error) {
 		return ended, errZeroRA
 	}
 	at := s.site(ra, f)
-	switch s.checkRA(at, row, cfa, t, f) {
-	case raBad:
-		s.misses.add(miss{method: m, kind: missRA, addr: ra})
-		return refused, nil
-	case raOutermost:
-		s.record(row, cfa)
-		return ended, errBeyondStart
-	case raGood:
+	if at.evidence&t.returnsTo == 0 || t.undescribed {
+		switch s.checkRA(at, row, cfa, t, f) {
+		case raBad:
+			s.misses.add(miss{method: m, kind: missRA, addr: ra})
+			return refused, nil
+		case raOutermost:
+			s.record(row, cfa)
+			return ended, errBeyondStart
+		case raGood:
+		}
 	}
 	s.recover(row, f, s.caller, cfa, ra)
 	s.arrive(row, m, t, at)
