@@ -77,8 +77,10 @@ func (l *loader) checkHeaders(image *elfx.File) {
 func (l *loader) findFile() {
 	s, m := l.site, l.m
 	m.Match = report.MatchMissing
-	if s.isVDSO() {
-		l.use(s.memory(), report.MatchMemory)
+	if s.isVDSO() { // it is no file, even if its header is not in memory
+		if f := s.memory(); f != nil {
+			l.use(f, report.MatchMemory)
+		}
 		return
 	}
 	m.Files.Foreign = s.noImage()
@@ -202,13 +204,15 @@ func (l *loader) fetchImage() {
 		return
 	}
 	f, release, err := elfx.Open(name)
+	var match report.Match
 	if err == nil {
-		m.Match, err = l.compare(f)
+		match, err = l.compare(f)
 	}
 	if err != nil {
 		l.problem("%s: %s: %w", m.Path, name, err)
 		return
 	}
+	m.Match = match
 	m.Files.Image, m.Files.Open = name, name
 	m.names = l.newNames(f)
 	s.set.keep(release)
