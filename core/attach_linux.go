@@ -75,7 +75,7 @@ func Attach(ctx context.Context, pid int, opts AttachOptions) (*Image, error) {
 // visit is one snapshot of a process in the making.
 type visit struct {
 	dir   *procDir
-	mem   *memreader.Process
+	mem   *memreader.Live
 	arch  *arch.Arch
 	auxv  Auxv
 	files *heldFiles
@@ -151,7 +151,7 @@ func (v *visit) lookAround() error {
 	if leader.state == Zombie && !v.dir.findAlive() {
 		return fmt.Errorf("process %d has ended and is a zombie until its parent waits for it: %w", pid, ErrNoProcess)
 	}
-	if v.mem, err = memreader.OpenProcess(v.dir.alive); err != nil {
+	if v.mem, err = memreader.OpenLive(v.dir.alive); err != nil {
 		return v.dir.explain(err)
 	}
 	if v.mapsText, err = v.dir.read(v.dir.memory("maps")); err != nil {

@@ -102,7 +102,7 @@ func (d *procDir) commandLine() string {
 // read from the process, which may have changed it since the stop.
 type liveMemory struct {
 	*memreader.Space
-	process *memreader.Process
+	process *memreader.Live
 	image   *Image
 }
 

@@ -67,10 +67,10 @@ func (w *Walker) Walk(th *core.Thread) *Stack {
 }
 
 // RecoverRegisters recovers registers of the frames of s for which the rows have no
-// rules. Variables need them; see [unwind.Unwinder.Complete].
+// rules. Variables need them; see [unwind.Unwinder.AddRegisters].
 func (w *Walker) RecoverRegisters(s *Stack) {
 	w.unwinder.PACMask = s.Thread.PACMask
-	if err := module.Guard(func() { w.unwinder.Complete(s.Frames) }); err != nil {
+	if err := module.Guard(func() { w.unwinder.AddRegisters(s.Frames) }); err != nil {
 		w.process.modules.Note(err)
 	}
 }

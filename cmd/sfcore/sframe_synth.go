@@ -81,7 +81,7 @@ func (c *synthCommand) run(cmd *cobra.Command, file string) error {
 const pageSize = 64 << 10
 
 // synthesise makes the sidecar of the only module of t.
-func synthesise(t *module.Set, version sframe.Version) (*synth.Sidecar, *synth.Report, error) {
+func synthesise(t *module.Set, version sframe.Version) (*synth.Sidecar, *synth.Result, error) {
 	m := t.Only()
 	tables := &m.Tables
 	switch {
@@ -94,7 +94,7 @@ func synthesise(t *module.Set, version sframe.Version) (*synth.Sidecar, *synth.R
 	}
 	side := &synth.Sidecar{Arch: t.Image().Arch, BuildID: m.BuildID, Addr: (m.Hi + pageSize - 1) &^ (pageSize - 1)}
 	var (
-		report *synth.Report
+		report *synth.Result
 		err    error
 	)
 	side.SFrame, report, err = synth.Section(side.Arch, tables.CFI[0], version, side.Addr)
@@ -143,7 +143,7 @@ type jsonSynth struct {
 }
 
 // say prints what was written and what was left out.
-func (c *synthCommand) say(out io.Writer, name string, r *synth.Report) error {
+func (c *synthCommand) say(out io.Writer, name string, r *synth.Result) error {
 	if c.format == "json" {
 		j := jsonSynth{"sfcore.sframe-synth/1", name, r.FDEs, r.Written, r.Functions, r.Rows, map[string]int{}, []string{}}
 		for cause, n := range r.LeftOut {

@@ -37,8 +37,8 @@ const (
 // Causes are all causes, in the order in which they are reported.
 var Causes = []Cause{Expression, Elsewhere, Signal, OtherSP, UndefinedFP, Outermost, Unusable, TooLarge, Duplicate}
 
-// Report counts what was written of a module's functions.
-type Report struct {
+// Result counts what was written of a module's functions.
+type Result struct {
 	FDEs      int // all that cover code
 	Written   int // of the FDEs
 	Functions int // in .sframe; a PLT is two
@@ -47,32 +47,32 @@ type Report struct {
 	Problems  []error       // damage in the call frame information; at most 100
 }
 
-// maxProblems bounds Report.Problems.
+// maxProblems bounds Result.Problems.
 const maxProblems = 100
 
 // Section makes a section of a version, V2 or V3, that will be at address addr, for
 // the functions in call frame information. All addresses must be of the same kind:
-// link-time addresses for a file. Damaged entries are left out, as the Report says.
+// link-time addresses for a file. Damaged entries are left out, as the Result says.
 // There is an error if SFrame has no ABI for the architecture, or cannot express the
 // rest.
-func Section(a *arch.Arch, s *cfi.Section, version sframe.Version, addr uint64) ([]byte, *Report, error) {
+func Section(a *arch.Arch, s *cfi.Section, version sframe.Version, addr uint64) ([]byte, *Result, error) {
 	if a.SFrame.ABI == 0 {
 		return nil, nil, fmt.Errorf("SFrame has no ABI for %s", a.Name)
 	}
 	b := &builder{
 		Builder: sframe.Builder{Version: version, ABI: sframe.ABI(a.SFrame.ABI), FixedRA: a.SFrame.FixedRA},
-		arch:    a, addr: addr, report: &Report{LeftOut: map[Cause]int{}},
+		arch:    a, addr: addr, result: &Result{LeftOut: map[Cause]int{}},
 	}
 	b.readFDEs(s)
 	data, err := b.Append(nil, addr)
-	return data, b.report, err
+	return data, b.result, err
 }
 
 type builder struct {
 	sframe.Builder
 	arch    *arch.Arch
 	addr    uint64
-	report  *Report
+	result  *Result
 	machine cfi.Machine
 	scratch []byte
 }
@@ -89,10 +89,10 @@ func (b *builder) readFDEs(s *cfi.Section) {
 	}
 	slices.SortStableFunc(fdes, func(x, y cfi.FDE) int { return cmp.Compare(x.Start, y.Start) })
 	for i, f := range fdes {
-		b.report.FDEs++
+		b.result.FDEs++
 		end := f.Start + min(f.Size, -f.Start-1)
 		if i > 0 && fdes[i-1].Start == f.Start {
-			b.report.LeftOut[Duplicate]++
+			b.result.LeftOut[Duplicate]++
 			continue
 		}
 		if i+1 < len(fdes) && fdes[i+1].Start != f.Start {
@@ -100,21 +100,21 @@ func (b *builder) readFDEs(s *cfi.Section) {
 		}
 		funcs, why := b.functions(s, f, end)
 		if why != "" {
-			b.report.LeftOut[why]++
+			b.result.LeftOut[why]++
 			continue
 		}
-		b.report.Written++
-		b.report.Functions += len(funcs)
+		b.result.Written++
+		b.result.Functions += len(funcs)
 		for _, f := range funcs {
-			b.report.Rows += len(f.Rows)
+			b.result.Rows += len(f.Rows)
 		}
 		b.Funcs = append(b.Funcs, funcs...)
 	}
 }
 
 func (b *builder) problem(err error) {
-	if len(b.report.Problems) < maxProblems {
-		b.report.Problems = append(b.report.Problems, err)
+	if len(b.result.Problems) < maxProblems {
+		b.result.Problems = append(b.result.Problems, err)
 	}
 }
 

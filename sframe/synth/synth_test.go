@@ -116,7 +116,7 @@ func TestSection(t *testing.T) {
 
 // checkSame checks that a section is valid, and says the same as the call frame
 // information that it was made of, but for the functions left out.
-func checkSame(t testing.TB, a *arch.Arch, c *cfi.Section, data []byte, r *synth.Report) {
+func checkSame(t testing.TB, a *arch.Arch, c *cfi.Section, data []byte, r *synth.Result) {
 	t.Helper()
 	s, err := sframe.Parse(data, sframeAt, sframe.Options{Machine: a.Machine})
 	if err != nil {

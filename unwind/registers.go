@@ -2,11 +2,11 @@ package unwind
 
 import "github.com/sfcore/sfcore/arch"
 
-// Complete adds registers to frames that Unwind found. SFrame rows only have
+// AddRegisters adds registers to frames that Unwind found. SFrame rows only have
 // rules for SP, FP and the return address. If call frame information agrees with
-// the walk about these three, Complete takes the callee-saved registers from it.
+// the walk about these three, AddRegisters takes the callee-saved registers from it.
 // It also computes the CFA of the last frame if Unwind did not.
-func (u *Unwinder) Complete(frames []Frame) {
+func (u *Unwinder) AddRegisters(frames []Frame) {
 	u.start()
 	for i := range frames {
 		f := &frames[i]
@@ -28,7 +28,7 @@ func (u *Unwinder) Complete(frames []Frame) {
 			return
 		}
 		if caller := &frames[i+1]; f.CFA == cfa && caller.Method.traits().called {
-			u.complete(&row, f, caller)
+			u.addRegisters(&row, f, caller)
 		}
 	}
 }
@@ -44,9 +44,9 @@ func (u *Unwinder) describe(f *Frame, row *arch.Row) bool {
 	return false
 }
 
-// complete adds the caller's registers that a row has rules for, if the row
+// addRegisters adds the caller's registers that a row has rules for, if the row
 // leads to the same caller.
-func (u *Unwinder) complete(row *arch.Row, f, caller *Frame) {
+func (u *Unwinder) addRegisters(row *arch.Row, f, caller *Frame) {
 	ra, err := row.RA.Eval(&f.Regs, f.CFA, &u.words)
 	if u.Arch.PAC {
 		ra &^= u.PACMask

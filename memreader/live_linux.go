@@ -8,30 +8,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is the memory of a live process. It belongs to the program that ran
+// Live is the memory of a live process. It belongs to the program that ran
 // when it was opened: after an exec the memory is [Gone].
-type Process struct {
+type Live struct {
 	pid  int
 	mem  int         // /proc/PID/mem, which keeps hold of the address space
 	slow atomic.Bool // process_vm_readv is not available
 }
 
-// OpenProcess opens the memory of process pid. It needs the right to trace the
+// OpenLive opens the memory of process pid. It needs the right to trace the
 // process, but does not stop it. The error is the system's.
-func OpenProcess(pid int) (*Process, error) {
+func OpenLive(pid int) (*Live, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/mem", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
-	return &Process{pid: pid, mem: fd}, nil
+	return &Live{pid: pid, mem: fd}, nil
 }
 
 // Close ends the use of the memory.
-func (p *Process) Close() error { return unix.Close(p.mem) }
+func (p *Live) Close() error { return unix.Close(p.mem) }
 
 // ReadMem implements [Reader]. It also reads memory that the process itself could
 // not read, such as pages without permissions.
-func (p *Process) ReadMem(b []byte, addr uint64) (int, error) {
+func (p *Live) ReadMem(b []byte, addr uint64) (int, error) {
 	n := 0
 	for n < len(b) {
 		at := addr + uint64(n)
@@ -75,7 +75,7 @@ const (
 // ReadAll makes all copies, many with one system call. If progress is not nil, it
 // is called with the number of complete copies; ReadAll ends when it returns
 // false.
-func (p *Process) ReadAll(copies []Copy, progress func(done int) (more bool)) {
+func (p *Live) ReadAll(copies []Copy, progress func(done int) (more bool)) {
 	local, remote := make([]unix.Iovec, 0, maxBatch), make([]unix.RemoteIovec, 0, maxBatch)
 	for done := 0; done < len(copies); {
 		local, remote = local[:0], remote[:0]
@@ -100,7 +100,7 @@ func (p *Process) ReadAll(copies []Copy, progress func(done int) (more bool)) {
 }
 
 // readv returns how many bytes process_vm_readv copies, 0 for an error.
-func (p *Process) readv(local []unix.Iovec, remote []unix.RemoteIovec) int {
+func (p *Live) readv(local []unix.Iovec, remote []unix.RemoteIovec) int {
 	if p.slow.Load() {
 		return 0
 	}
@@ -114,7 +114,7 @@ func (p *Process) readv(local []unix.Iovec, remote []unix.RemoteIovec) int {
 // finish accounts for n bytes that a batch has copied. The piece at which it
 // ended is completed by ReadMem, which knows why it ended. finish returns the
 // number of complete pieces, at least one.
-func (p *Process) finish(batch []Copy, n int) int {
+func (p *Live) finish(batch []Copy, n int) int {
 	for i := range batch {
 		c := &batch[i]
 		c.N = min(n, len(c.Data))

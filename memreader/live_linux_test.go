@@ -13,9 +13,9 @@ import (
 func addrOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(&b[0]))) }
 
 // openSelf opens the memory of this process.
-func openSelf(t *testing.T) *Process {
+func openSelf(t *testing.T) *Live {
 	t.Helper()
-	p, err := OpenProcess(os.Getpid())
+	p, err := OpenLive(os.Getpid())
 	if err != nil {
 		t.Skipf("the memory of this process cannot be opened: %v", err)
 	}
@@ -44,7 +44,7 @@ func mapped(t *testing.T, size int) []byte {
 	return m[:size:size]
 }
 
-func TestProcessReadMem(t *testing.T) {
+func TestLiveReadMem(t *testing.T) {
 	p := openSelf(t)
 	page := os.Getpagesize()
 	m := mapped(t, page)
@@ -62,7 +62,7 @@ func TestProcessReadMem(t *testing.T) {
 	}
 }
 
-func TestProcessReadAll(t *testing.T) {
+func TestLiveReadAll(t *testing.T) {
 	for _, slow := range []bool{false, true} {
 		p := openSelf(t)
 		p.slow.Store(slow)
