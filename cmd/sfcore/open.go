@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -18,37 +16,23 @@ import (
 	"github.com/sfcore/sfcore/unwind"
 )
 
-// openFlags are the flags of every command that opens a core.
+// openFlags are the flags of every command that shows a process.
 type openFlags struct {
-	sysroot string
-	paths   []string
-	debug   []string
-	fetch   bool
+	searchFlags
 	sources sourceMap
-	sidecar []string
 	methods string
 	frames  int
 	time    time.Duration
-	size    byteSize
 	sandbox bool
 }
 
 func (o *openFlags) register(cmd *cobra.Command) {
+	o.searchFlags.register(cmd, "")
 	f := cmd.Flags()
-	f.StringVar(&o.sysroot, "sysroot", "", "look for recorded paths below `DIR`")
-	f.StringArrayVar(&o.paths, "path", nil, "look for files below `DIR`, by build-id, then by name and layout (repeatable)")
-	f.StringArrayVar(&o.debug, "debug-dir", nil, "look for debug files below `DIR`, laid out like /usr/lib/debug (repeatable)")
-	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "for modules without .sframe, use what sframe synth wrote to `DIR` (repeatable)")
 	f.Var(&o.sources, "map", "look in TO for source files that are recorded below FROM (repeatable)")
-	f.BoolVar(&o.fetch, "debuginfod", false, "fetch missing files from the servers in DEBUGINFOD_URLS, which learn the build-ids")
 	f.StringVar(&o.methods, "unwind", strings.Join(process.Methods(), ","), "try the methods in `LIST`, in this order")
 	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "end a stack after `N` frames")
 	f.DurationVar(&o.time, "max-time", 0, "end a stack after `DURATION`, for example 500ms (default no limit)")
-	o.size = core.DefaultMaxDecompressed
-	f.Var(&o.size, "max-size", "refuse a core that decompresses to more than `SIZE`, for example 8G")
-	for _, dir := range []string{"sysroot", "path", "debug-dir", "sframe-dir"} {
-		_ = cmd.MarkFlagDirname(dir)
-	}
 }
 
 // open opens the core in args[0], with the program in args[1] if it is given.
@@ -103,7 +87,7 @@ func (o *openFlags) check() error {
 	case o.time < 0:
 		return fmt.Errorf("--max-time %v: must not be negative", o.time)
 	}
-	return cmp.Or(checkDirs("--sysroot", o.sysroot), checkDirs(pathFlag, o.paths...), checkDirs("--debug-dir", o.debug...), checkDirs("--sframe-dir", o.sidecar...))
+	return o.searchFlags.check()
 }
 
 // options are what the flags say of a process, with its program if that is given.
@@ -137,14 +121,4 @@ func flagError(err error) error {
 		return fmt.Errorf("%s: %w", optionFlags[wrong.Option], wrong.Err)
 	}
 	return err
-}
-
-// cacheDir returns the directory for results that only save time; "" if there is
-// none.
-func cacheDir() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "sfcore")
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,26 +32,15 @@ cannot be read.`,
 	return cmd
 }
 
-// fileFlags are the flags of every sframe command: where the files of a core's
-// modules are, and the format of the output.
+// fileFlags are the flags of every sframe command.
 type fileFlags struct {
-	sysroot string
-	paths   []string
-	sidecar []string
-	fetch   bool
-	format  string
+	searchFlags
+	format string
 }
 
 func (o *fileFlags) register(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.sysroot, "sysroot", "", "for a core: look for recorded paths below `DIR`")
-	f.StringArrayVar(&o.paths, "path", nil, "for a core: look for files below `DIR`, by build-id, then by name and layout (repeatable)")
-	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "for modules without .sframe, use what sframe synth wrote to `DIR` (repeatable)")
-	f.BoolVar(&o.fetch, "debuginfod", false, "for a core: fetch missing files from the servers in DEBUGINFOD_URLS, which learn the build-ids")
-	f.StringVar(&o.format, "format", "text", "print text or json")
-	_ = cmd.MarkFlagDirname("sysroot")
-	_ = cmd.MarkFlagDirname("path")
-	_ = cmd.MarkFlagDirname("sframe-dir")
+	o.searchFlags.register(cmd, "for a core: ")
+	cmd.Flags().StringVar(&o.format, "format", "text", "print text or json")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -60,7 +48,7 @@ func (o *fileFlags) check() error {
 	if o.format != "text" && o.format != "json" {
 		return fmt.Errorf("--format: unknown format %q; use text or json", o.format)
 	}
-	return cmp.Or(checkDirs("--sysroot", o.sysroot), checkDirs(pathFlag, o.paths...), checkDirs("--sframe-dir", o.sidecar...))
+	return o.searchFlags.check()
 }
 
 // open opens a program, library, object or core file, and loads its modules.
@@ -87,7 +75,7 @@ func (o *fileFlags) open(ctx context.Context, name string) (*module.Set, error) 
 }
 
 func (o *fileFlags) openCore(ctx context.Context, name string) (*module.Set, error) {
-	opts := module.Options{Sysroot: o.sysroot, Paths: o.paths, SFrameDirs: o.sidecar, CacheDir: cacheDir()}
+	opts := module.Options{Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, CacheDir: cacheDir()}
 	if o.fetch {
 		client, err := debuginfod.FromEnvironment(ctx)
 		if err != nil {
@@ -97,7 +85,7 @@ func (o *fileFlags) openCore(ctx context.Context, name string) (*module.Set, err
 		opts.Debuginfod = client
 	}
 	progress := newProgress()
-	img, err := core.Open(ctx, name, core.Options{Progress: progress.update})
+	img, err := core.Open(ctx, name, core.Options{Progress: progress.update, MaxDecompressed: int64(o.size)})
 	progress.clear()
 	if err != nil {
 		return nil, err
