@@ -125,6 +125,9 @@ type Row struct {
 	// Uncertain is set when the maker could not check everything by which it made the
 	// row.
 	Uncertain bool
+	// Followed is set when the row's maker followed the instructions from the target
+	// of the call before the return address to the pc.
+	Followed bool
 	// Injected is set when the caller made no call, but a signal handler made it look
 	// as if it had. The recovered pc is the interrupted one.
 	Injected bool

@@ -139,19 +139,19 @@ func (u *Unwinder) giveUp(f *Frame) Stop {
 	if f.Module.Starts(f.LookupPC()) {
 		return Stop{Outermost, errEntry}
 	}
-	if f.Method.traits().chain {
-		if fp, ok := f.Regs.Get(u.Arch.FP); ok && fp == 0 {
-			return Stop{Outermost, errFrameChain}
-		}
-	}
 	for i := range u.misses.n {
 		m := &u.misses.list[i]
 		t := m.method.traits()
-		if t.unmarked && m.kind == missRegister && arch.Reg(m.addr) == u.Arch.LR && !marksOutermost(f) {
+		if t.unmarked && m.kind == missRegister && arch.Reg(m.addr) == u.Arch.LR && !marksOutermost(f) && u.ends(f) {
 			return Stop{Outermost, errNeverReturns}
 		}
 		if !t.convention {
 			return Stop{m.reason(f), m.error(u.Arch)}
+		}
+	}
+	if f.Method.traits().chain {
+		if fp, ok := f.Regs.Get(u.Arch.FP); ok && fp == 0 {
+			return Stop{Outermost, errFrameChain}
 		}
 	}
 	if u.ends(f) {

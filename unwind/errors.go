@@ -110,6 +110,16 @@ func (ms *misses) add(m miss) {
 	}
 }
 
+// needs reports whether the last miss is a row that needs a register whose value is
+// unknown.
+func (ms *misses) needs(reg arch.Reg) bool {
+	if ms.n == 0 {
+		return false
+	}
+	last := &ms.list[ms.n-1]
+	return last.kind == missRegister && arch.Reg(last.addr) == reg
+}
+
 // err returns all misses as one error, or nil if there are none.
 func (ms *misses) err(a *arch.Arch) error {
 	if ms.n == 0 {

@@ -37,6 +37,13 @@ const (
 	// Uncertain is set if the values by which the frame was found could not all
 	// be checked, or if they are from a table that the process could write to.
 	Uncertain
+	// Agreed is set if the instructions and the frame pointer of the frame below
+	// lead to the same saved registers.
+	Agreed
+	// CalledHere is set if the call before PC goes to the start of the function of
+	// the frame below, and the instructions from there on lead to where that frame
+	// is.
+	CalledHere
 )
 
 // evidenceNames are the descriptions of the bits, the lowest bit first. No
@@ -52,6 +59,8 @@ var evidenceNames = []string{
 	"the call before it tells where it goes",
 	"interrupted and made to call by a signal handler",
 	"found by what could not be checked in full",
+	"the frame pointer leads to the same frame",
+	"the call before it goes to the start of the code that was followed",
 }
 
 // String returns the descriptions of all bits that are set, for example "follows

@@ -58,6 +58,8 @@ type traits struct {
 	// bits. It is 0 if the method may lead to any address: a signal may interrupt a
 	// jump to nowhere.
 	returnsTo Evidence
+	// second is set if a second opinion is asked for: that of the frame pointer.
+	second bool
 	// undescribed is set if the frame is in code that no table describes. The call
 	// must be one that may lead to such code.
 	undescribed bool
@@ -74,6 +76,8 @@ type traits struct {
 
 	// These fields give the trust of such a frame; see [traits.trust].
 
+	// A frame that is confirmed has the best trust. One that is not, but follows a
+	// call, has the next lower one. Others have the worst.
 	best, worst Trust
 	requires    Evidence // if a bit of these is missing, the trust is worst
 	confirms    Evidence // best needs at least one of these
@@ -106,7 +110,7 @@ var methods = [...]traits{
 	FramePointer: {
 		name: "frame-pointer", source: "the convention of a frame pointer", convention: true, promisable: true,
 		maxFrame: maxGuessedFrame, returnsTo: afterCall, called: true, chain: true,
-		best: Checked, requires: Promised,
+		best: Checked, requires: Promised, confirms: afterCall,
 	},
 	CFI: {
 		name: "cfi", source: ".eh_frame or .debug_frame of %s", returnsTo: Executable, lasting: true, called: true,
@@ -118,12 +122,12 @@ var methods = [...]traits{
 	},
 	Entry: {
 		name: "entry", source: "the convention at the first instruction of a function", returnsTo: afterCall,
-		best: Checked,
+		best: Checked, confirms: afterCall,
 	},
 	Code: {
 		name: "code", source: "the instructions of a function that no table describes", convention: true, lasting: true,
-		returnsTo: AfterCall, undescribed: true,
-		best: Guess,
+		returnsTo: AfterCall, undescribed: true, second: true,
+		best: Checked, confirms: Agreed | CalledHere, doubts: notChecked,
 	},
 	Pclntab: {
 		name: "pclntab", source: "Go's table of functions in %s", returnsTo: Executable, lasting: true,
@@ -146,7 +150,7 @@ func (m Method) traits() *traits {
 	return &unknownMethod
 }
 
-var unknownMethod = traits{returnsTo: Executable, best: Checked}
+var unknownMethod = traits{returnsTo: Executable, best: Checked, confirms: afterCall}
 
 // trust judges a frame that the method found. It does not consider the trust of
 // the frames below.
@@ -156,8 +160,8 @@ func (t *traits) trust(e Evidence) Trust {
 		return t.worst
 	case e&t.confirms != 0 && e&t.doubts == 0:
 		return t.best
-	case e&(afterCall|Injected|t.excuses) != 0:
-		return max(t.worst, min(t.best, Checked))
+	case e&(afterCall|Injected|t.excuses) != 0 && t.best > t.worst:
+		return t.best - 1
 	}
 	return t.worst
 }

@@ -48,7 +48,7 @@ func (u *Unwinder) describe(f *Frame, row *arch.Row) bool {
 // leads to the same caller.
 func (u *Unwinder) addRegisters(row *arch.Row, f, caller *Frame) {
 	ra, err := row.RA.Eval(&f.Regs, f.CFA, &u.words)
-	if u.Arch.PAC {
+	if u.Arch.PAC && row.SignedRA {
 		ra &^= u.PACMask
 	}
 	if err != nil || ra != caller.PC {

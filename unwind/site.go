@@ -18,10 +18,11 @@ type site struct {
 
 	// row is the row of a table for the call, and method is the kind of the table.
 	// They are kept if the row depends on the return address alone; found is then
-	// set.
+	// set. start is where the instructions were followed from to make the row.
 	row    arch.Row
 	method Method
 	found  bool
+	start  uint64
 }
 
 // remember keeps a row. It copies Extra, which belongs to the stepper.

@@ -6,7 +6,8 @@ import "github.com/sfcore/sfcore/arch"
 type step struct {
 	*Unwinder
 	frame, caller *Frame
-	below         Trust // the trust of the frame below
+	below         Trust  // the trust of the frame below
+	start         uint64 // where the instructions of frame were followed from; 0 if unknown
 }
 
 // outcome is the result of a row, or of a step.
@@ -38,6 +39,7 @@ func (s *step) take() (outcome, Stop) {
 	}
 	known := s.siteAt(f)
 	if known != nil && known.found {
+		s.start = known.start
 		if next, why := s.apply(&known.row, known.method); next != refused {
 			return next, Stop{Outermost, why}
 		}
@@ -57,7 +59,7 @@ func (s *step) ask(known *site) (outcome, error) {
 		Arch: s.Arch, Mem: &s.words, Module: f.Module, PC: f.LookupPC(), Regs: &f.Regs, Code: &s.code,
 		Exact: f.Exact, Find: s.Find, PACMask: s.PACMask, Walk: s.walks,
 	}
-	tabled := false // a table had a row, even if it was refused
+	tabled := false // a table had a row that could be applied, even if it was refused
 	for _, stepper := range s.Steppers {
 		m := stepper.Method()
 		if tabled && m.traits().convention {
@@ -71,13 +73,24 @@ func (s *step) ask(known *site) (outcome, error) {
 		case !found || s.isParents(m):
 			continue
 		default:
-			tabled = tabled || !m.traits().convention
 			m = actual(row, m)
 			if known != nil && s.misses.n == 0 && !row.Evaluated && m.traits().lasting {
 				known.remember(row, m)
 			}
+			s.start = 0
 			if next, why := s.apply(row, m); next != refused {
+				if known != nil {
+					known.start = s.start
+				}
 				return next, why
+			}
+			switch {
+			case m.traits().convention:
+			case s.misses.needs(s.Arch.SP):
+				s.unapplied = *row
+				s.cursor.Unapplied = &s.unapplied
+			default:
+				tabled = true
 			}
 		}
 		if m.traits().final {
@@ -91,7 +104,7 @@ func (s *step) ask(known *site) (outcome, error) {
 // would if the code ends its thread and no module promises that the frame pointer
 // is its own.
 func (s *step) isParents(m Method) bool {
-	return m.traits().promisable && !promisesFramePointers(s.frame.Module) && s.ends(s.frame)
+	return m.traits().promisable && !promisesFramePointers(s.Arch, s.frame.Module) && s.ends(s.frame)
 }
 
 // actual returns the method of a row. In most cases it is the stepper's method.
@@ -128,7 +141,7 @@ func (s *step) apply(row *arch.Row, m Method) (outcome, error) {
 	if err != nil {
 		return s.noValue(m, err)
 	}
-	if s.Arch.PAC && !t.interrupts {
+	if s.Arch.PAC && (row.SignedRA || t.convention) {
 		ra &^= s.PACMask
 	}
 	if ra == 0 && !t.convention && !t.interrupts {
@@ -194,7 +207,7 @@ func (s *step) record(row *arch.Row, cfa uint64) {
 // its Row.
 func (s *step) arrive(row *arch.Row, m Method, t *traits, at *site) {
 	f, c, e := s.frame, s.caller, at.evidence
-	if t.promisable && promisesFramePointers(f.Module) {
+	if t.promisable && !f.Exact && promisesFramePointers(s.Arch, f.Module) {
 		e |= Promised
 	}
 	switch {
@@ -209,6 +222,9 @@ func (s *step) arrive(row *arch.Row, m Method, t *traits, at *site) {
 	if row.Uncertain {
 		e |= Uncertain
 	}
+	if t.second {
+		e |= s.secondOpinion(row, at)
+	}
 	c.PC, c.Method, c.Evidence = at.ra, m, e
 	c.Trust = min(f.Trust, t.trust(e))
 	c.CFA, c.Skipped = 0, nil
@@ -222,6 +238,30 @@ func (s *step) arrive(row *arch.Row, m Method, t *traits, at *site) {
 		c.Exact, c.base = true, false
 		c.Signal = at.evidence&AtTrampoline != 0
 	}
+}
+
+// secondOpinion returns what confirms the row of a method that relies on
+// instructions alone.
+func (s *step) secondOpinion(row *arch.Row, at *site) (e Evidence) {
+	if s.start == 0 && row.Followed {
+		s.start = at.call.target
+	}
+	if at.call.known && s.start != 0 && s.start == at.call.target {
+		e |= CalledHere
+	}
+	regs, by := &s.frame.Regs, &s.Arch.FramePointer
+	own, err1 := row.CFA.Eval(regs, 0, &s.words)
+	its, err2 := by.CFA.Eval(regs, 0, &s.words)
+	if err1 != nil || err2 != nil {
+		return e
+	}
+	same := func(a, b *arch.Rule) bool {
+		return a.Base == arch.CFA && a.Deref && b.Base == arch.CFA && b.Deref && own+uint64(a.Off) == its+uint64(b.Off)
+	}
+	if same(&row.RA, &by.RA) && same(&row.FP, &by.FP) {
+		e |= Agreed
+	}
+	return e
 }
 
 // locate finds out what is at the PC of f. The PC is not a return address.

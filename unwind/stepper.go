@@ -44,6 +44,9 @@ type Cursor struct {
 	// PACMask are the bits of a return address that a pointer authentication code
 	// may occupy.
 	PACMask uint64
+	// Unapplied is the row of a table that needs SP, if SP is not known in this
+	// frame. It is nil if there is no such row.
+	Unapplied *arch.Row
 	// Walk is the number of the walk, by which a stepper tells apart the stacks
 	// that one Unwinder walks.
 	Walk uint64
@@ -99,7 +102,10 @@ func (s *cfiStepper) Row(c *Cursor, row *arch.Row) (found bool, err error) {
 func NewFramePointer() Stepper { return framePointerStepper{} }
 
 // NewPromisedFramePointer returns a stepper like that of [NewFramePointer]. It
-// has rows only for modules whose .sframe has SFRAME_F_FRAME_POINTER.
+// has rows only for modules whose .sframe has SFRAME_F_FRAME_POINTER, and only for
+// frames that made a call. The flag promises that functions preserve the frame
+// pointer. It does not promise that a frame is set up at every instruction: a
+// function may be in its prologue, or have no frame [SFrame 2, 2.1.3].
 func NewPromisedFramePointer() Stepper { return framePointerStepper{promised: true} }
 
 type framePointerStepper struct{ promised bool }
@@ -107,15 +113,34 @@ type framePointerStepper struct{ promised bool }
 func (framePointerStepper) Method() Method { return FramePointer }
 
 func (s framePointerStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
-	if s.promised && !promisesFramePointers(c.Module) {
+	if s.promised && (c.Exact || !promisesFramePointers(c.Arch, c.Module)) {
 		return false, nil
 	}
 	*row = c.Arch.FramePointer
+	if c.Unapplied != nil {
+		placeRecord(row, c.Unapplied, c.Arch.FP)
+	}
 	return true, nil
 }
 
-func promisesFramePointers(m *Module) bool {
-	return m != nil && m.SFrame != nil && m.SFrame.FramePointers()
+// placeRecord completes the row of the frame-pointer convention by the row of a
+// table. The table says where in the frame the return address and the frame pointer
+// were saved. If that is a frame record, the frame pointer is its address, so the
+// CFA is known.
+func placeRecord(row, table *arch.Row, fp arch.Reg) {
+	saved := arch.AtCFA(table.FP.Off)
+	if table.FP == saved && table.RA == arch.AtCFA(table.FP.Off+row.RA.Off-row.FP.Off) {
+		*row = arch.Row{
+			CFA: arch.RegOffset(fp, row.CFA.Off+row.FP.Off-table.FP.Off), RA: table.RA, FP: table.FP,
+		}
+	}
+}
+
+// promisesFramePointers reports whether .sframe promises that all functions of a
+// module preserve the frame pointer, and the convention finds callers by it. On
+// s390x, it finds them by the back chain, which nothing promises.
+func promisesFramePointers(a *arch.Arch, m *Module) bool {
+	return m != nil && m.SFrame != nil && m.SFrame.FramePointers() && a.FramePointer.CFA.Reg == a.FP
 }
 
 // marksOutermost reports whether the SFrame version that describes f marks the

@@ -65,15 +65,15 @@ func TestTexts(t *testing.T) {
 		roundTrip[Reason](t, r)
 	}
 	noText[Reason](t, NotExecutable+1, "reason 8", "Outermost")
-	for e := range 2 * Uncertain {
+	for e := range 2 * CalledHere {
 		roundTrip[Evidence](t, e)
 	}
-	noText[Evidence](t, 2*Uncertain|AfterCall, "follows a call, evidence 0x400", "follows a call, or not")
+	noText[Evidence](t, 2*CalledHere|AfterCall, "follows a call, evidence 0x1000", "follows a call, or not")
 }
 
 // Every bit has words of its own.
 func TestEvidenceString(t *testing.T) {
-	if n := bits.Len16(uint16(Uncertain)); n != len(evidenceNames) {
+	if n := bits.Len16(uint16(CalledHere)); n != len(evidenceNames) {
 		t.Errorf("%d bits have %d names", n, len(evidenceNames))
 	}
 	for e, want := range map[Evidence]string{

@@ -58,8 +58,9 @@ type Unwinder struct {
 	misses misses  // the misses of the current step
 
 	// These are arguments of steppers. They are kept here to avoid allocations.
-	row    arch.Row
-	cursor Cursor
+	row       arch.Row
+	unapplied arch.Row
+	cursor    Cursor
 
 	tails   tailSearch
 	machine *cfi.Machine // finds FDEs; made when one is needed

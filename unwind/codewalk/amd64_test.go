@@ -87,8 +87,9 @@ func TestCode(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newCodeProcess()
 			p.code(pc, tt.code)
+			trust := unwind.Guess
 			if tt.call == "" {
-				tt.call = callTo(caller, start)
+				tt.call, trust = callTo(caller, start), unwind.Checked // by the call of the very function
 			}
 			ra := p.code(caller, tt.call)
 			p.rows[ra-1] = arch.Row{}
@@ -112,8 +113,11 @@ func TestCode(t *testing.T) {
 				}
 				return
 			}
-			if len(frames) != 3 || frames[2].PC != ra || frames[2].Method != unwind.Code || frames[2].Trust != unwind.Guess {
-				t.Fatalf("got %d frames, %v (%v); want 3, the last a guess by code", len(frames), stop.Reason, stop.Detail)
+			if len(frames) != 3 || frames[2].PC != ra || frames[2].Method != unwind.Code {
+				t.Fatalf("got %d frames, %v (%v); want 3, the last by code", len(frames), stop.Reason, stop.Detail)
+			}
+			if frames[2].Trust != trust {
+				t.Errorf("got trust %v (%v), want %v", frames[2].Trust, frames[2].Evidence, trust)
 			}
 			if rbx, _ := frames[2].Regs.Get(3); rbx != tt.rbx || frames[1].CFA != stackAt+tt.frame+8 {
 				t.Errorf("got rbx %#x, CFA %#x; want %#x, %#x", rbx, frames[1].CFA, tt.rbx, stackAt+tt.frame+8)
@@ -277,7 +281,7 @@ func TestCodeFromStart(t *testing.T) {
 				ledNowhere(t, frames, stop)
 				return
 			}
-			ledTo(t, ra, frames, stop)
+			ledTo(t, ra, unwind.Checked, frames, stop)
 			rbx, _ := frames[1].Regs.Get(3)
 			rbp, _ := frames[1].Regs.Get(6)
 			if cfa := frames[0].CFA; cfa != stackAt+tt.frame+8 || rbx != tt.rbx || rbp != tt.rbp {
@@ -287,11 +291,14 @@ func TestCodeFromStart(t *testing.T) {
 	}
 }
 
-// ledTo checks that a walk led to one caller, which code has guessed.
-func ledTo(t *testing.T, ra uint64, frames []unwind.Frame, stop unwind.Stop) {
+// ledTo checks that a walk led to one caller by code.
+func ledTo(t *testing.T, ra uint64, trust unwind.Trust, frames []unwind.Frame, stop unwind.Stop) {
 	t.Helper()
-	if len(frames) != 2 || frames[1].PC != ra || frames[1].Method != unwind.Code || frames[1].Trust != unwind.Guess {
-		t.Fatalf("got %d frames, %v (%v); want 2, the last a guess by code at %#x", len(frames), stop.Reason, stop.Detail, ra)
+	if len(frames) != 2 || frames[1].PC != ra || frames[1].Method != unwind.Code {
+		t.Fatalf("got %d frames, %v (%v); want 2, the last by code, at %#x", len(frames), stop.Reason, stop.Detail, ra)
+	}
+	if frames[1].Trust != trust {
+		t.Errorf("got trust %v (%v), want %v", frames[1].Trust, frames[1].Evidence, trust)
 	}
 }
 
@@ -364,8 +371,8 @@ func FuzzCode(f *testing.F) {
 		where := stackAt + uint64(at)%(areaSize-8)&^7
 		p.poke(where, ra)
 		frames, _ := p.unwinder().Unwind(nil, p.regs(map[arch.Reg]uint64{p.arch.PC: codeAt, 7: stackAt, 6: stackAt + 0x40}))
-		if len(frames) > 1 && (frames[1].PC != ra || frames[0].CFA != where+8 || frames[1].Trust != unwind.Guess) {
-			t.Errorf("got %#x, CFA %#x, %v; want %#x, %#x, guess", frames[1].PC, frames[0].CFA, frames[1].Trust, ra, where+8)
+		if len(frames) > 1 && (frames[1].PC != ra || frames[0].CFA != where+8 || frames[1].Trust != unwind.Checked) {
+			t.Errorf("got %#x, CFA %#x, %v; want %#x, %#x, checked", frames[1].PC, frames[0].CFA, frames[1].Trust, ra, where+8)
 		}
 	})
 }

@@ -71,7 +71,11 @@ func (s *Stepper) calledByLR(c *unwind.Cursor, lr, pc uint64, row *arch.Row) boo
 		return false
 	}
 	p := s.fromStart(c, start, pc)
-	return p != nil && s.fromEntry(c, p, row) && row.RA == c.Arch.Entry.RA
+	if p == nil || !s.fromEntry(c, p, row) || row.RA != c.Arch.Entry.RA {
+		return false
+	}
+	row.Followed = true
+	return true
 }
 
 // calledByStack makes the row of a function that was called by the call before an
@@ -89,6 +93,7 @@ func (s *Stepper) calledByStack(c *unwind.Cursor, sp, pc uint64, row *arch.Row) 
 		}
 		if p := s.fromStart(c, start, pc); p != nil && s.fromEntry(c, p, row) {
 			if cfa, err := row.CFA.Eval(c.Regs, 0, c.Mem); err == nil && row.RA == arch.AtCFA(int64(at-cfa)) {
+				row.Followed = true
 				return true
 			}
 		}
@@ -171,7 +176,11 @@ func (s *Stepper) returns(c *unwind.Cursor, pc uint64, inLR bool, row *arch.Row)
 		return false
 	}
 	start, ok := calledBefore(c, ra&^c.PACMask, pc)
-	return !ok || start <= pc || s.fromStart(c, start, pc) != nil
+	if ok && s.fromStart(c, start, pc) != nil {
+		row.Followed = true
+		return true
+	}
+	return !ok || start <= pc
 }
 
 // toReturn follows the code from pc to a return, and makes the row from what is

@@ -123,7 +123,7 @@ func TestCodeLinkFromStart(t *testing.T) {
 					ledNowhere(t, frames, stop)
 					return
 				}
-				ledTo(t, ra, frames, stop)
+				ledTo(t, ra, unwind.Checked, frames, stop)
 				x19, _ := frames[1].Regs.Get(19)
 				x29, _ := frames[1].Regs.Get(a.FP)
 				if cfa := frames[0].CFA - stackAt; cfa != tt.cfa || x19 != tt.x19 || x29 != tt.x29 {
@@ -199,7 +199,7 @@ func TestCodeLinkReturns(t *testing.T) {
 					ledNowhere(t, frames, stop)
 					return
 				}
-				ledTo(t, ra, frames, stop)
+				ledTo(t, ra, unwind.Guess, frames, stop)
 				x19, _ := frames[1].Regs.Get(19)
 				x29, _ := frames[1].Regs.Get(a.FP)
 				if cfa := frames[0].CFA - stackAt; cfa != tt.cfa || x19 != tt.x19 || x29 != tt.x29 {

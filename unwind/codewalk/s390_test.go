@@ -66,7 +66,9 @@ func TestCodeS390X(t *testing.T) {
 			pc := p.code(start, s390(t, tt.before))
 			p.code(pc, s390(t, tt.after))
 			call := brasl(caller, start)
+			trust := unwind.Checked
 			if tt.byPointer {
+				trust = unwind.Guess
 				call = "\x07\x07\x07\x07\x0d\xe1" // basr %r14,%r1
 			}
 			ra := p.code(caller, call)
@@ -84,7 +86,7 @@ func TestCodeS390X(t *testing.T) {
 				ledNowhere(t, frames, stop)
 				return
 			}
-			ledTo(t, ra, frames, stop)
+			ledTo(t, ra, trust, frames, stop)
 			r7, _ := frames[1].Regs.Get(7)
 			r11, _ := frames[1].Regs.Get(a.FP)
 			if cfa := frames[0].CFA - sp; cfa != tt.cfa || r7 != tt.r7 || r11 != tt.r11 {
