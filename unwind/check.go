@@ -17,6 +17,9 @@ const (
 	// a jump to it.
 	MaxUndescribed = 1 << 16
 
+	// pageSize is the smallest size of a page, in bytes.
+	pageSize = 1 << 12
+
 	// minMapped is the lowest address that a process can map, by the default of
 	// vm.mmap_min_addr. Small values, like argc, lie above the outermost frame.
 	minMapped = 1 << 16
@@ -76,7 +79,7 @@ func (u *Unwinder) checkRA(at *site, row *arch.Row, cfa uint64, t *traits, f *Fr
 		return raGood
 	case e&t.returnsTo != 0 && (!t.undescribed || u.mayCall(&at.call, f.PC)):
 		return raGood
-	case e&Executable == 0 && t.unmarked && at.ra < minMapped && !marksOutermost(f):
+	case e&Executable == 0 && t.unmarked && at.ra < minMapped && !marksOutermost(f) && u.mayEnd(f, cfa):
 		return raOutermost
 	case t.convention && at.generated() && u.chained(row, f, cfa):
 		return raGood
@@ -163,6 +166,18 @@ func (u *Unwinder) giveUp(f *Frame) Stop {
 // ends reports whether f is in code that ends its thread.
 func (u *Unwinder) ends(f *Frame) bool {
 	return !f.Exact && f.Evidence&(Executable|AtTrampoline|CodeUnread) == Executable && disasm.DeadEnd(u.Arch, &u.code, f.PC, f.Evidence&AfterCall != 0)
+}
+
+// mayEnd reports whether a word that is no address may be where the return address
+// of f would be if it had one. A stack that was overwritten with such words looks
+// the same in the middle. So f must be the first function, end its thread, or be at
+// the top of its stack: the page after the frame is not in memory.
+func (u *Unwinder) mayEnd(f *Frame, cfa uint64) bool {
+	if f.Module.Starts(f.LookupPC()) || u.ends(f) {
+		return true
+	}
+	_, err := u.words.Uint64((cfa + pageSize - 1) &^ (pageSize - 1))
+	return err != nil
 }
 
 // mayCall reports whether a call may have led to pc if no table tells which

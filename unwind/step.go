@@ -144,7 +144,7 @@ func (s *step) apply(row *arch.Row, m Method) (outcome, error) {
 	if s.Arch.PAC && (row.SignedRA || t.convention) {
 		ra &^= s.PACMask
 	}
-	if ra == 0 && !t.convention && !t.interrupts {
+	if ra == 0 && !t.convention && !t.interrupts && s.mayEnd(f, cfa) {
 		s.record(row, cfa)
 		return ended, errZeroRA
 	}

@@ -69,7 +69,16 @@ func TestStops(t *testing.T) {
 		{"no row", func(p *process, _ *arch.Regs) { delete(p.rows, codeAt+0x104) }, 2, NoUnwindInfo, "nothing describes the code at 0x10104"},
 		{"return address not mapped", func(p *process, _ *arch.Regs) { p.poke(stackAt+40, 0x4141414141414141) }, 2, BadReturnAddress, "0x4141414141414141 is not a return address"},
 		{"return address in data", func(p *process, _ *arch.Regs) { p.poke(stackAt+40, dataAt+8) }, 2, BadReturnAddress, "0x20008"},
-		{"return address 0", func(p *process, _ *arch.Regs) { p.poke(stackAt+40, 0) }, 2, Outermost, "return address is 0"},
+		{"return address 0 at the top of the stack", func(p *process, _ *arch.Regs) { p.poke(stackAt+40, 0) }, 2, Outermost, "return address is 0"},
+		{"return address 0 below other frames", func(p *process, _ *arch.Regs) {
+			p.mem.Segs[stackAt+areaSize] = make([]byte, areaSize)
+			p.poke(stackAt+40, 0)
+		}, 2, BadReturnAddress, "0x0 is not a return address"},
+		{"return address 0 in the first function", func(p *process, _ *arch.Regs) {
+			p.mem.Segs[stackAt+areaSize] = make([]byte, areaSize)
+			p.poke(stackAt+40, 0)
+			p.module = &Module{Lo: codeAt, Hi: codeAt + areaSize, Entry: codeAt + 0x100}
+		}, 2, Outermost, "return address is 0"},
 		{"stack not dumped", func(p *process, _ *arch.Regs) { p.mem.Faults = map[uint64]int{stackAt + 24: 0} }, 1, UnreadableMemory, "0x70018"},
 		{"CFA misaligned", func(_ *process, r *arch.Regs) { r.Set(sp, stackAt+4) }, 1, BadCFA, "not a multiple of 8"},
 		{"CFA below SP", func(p *process, _ *arch.Regs) {
@@ -270,6 +279,9 @@ func deepStack(depth int) (*Unwinder, *arch.Regs) {
 	for i := range depth {
 		binary.LittleEndian.PutUint64(stack[32*i+24:], ra)
 	}
+	last := p.call(codeAt + 0x380)
+	p.rows[last-1] = arch.Row{}
+	binary.LittleEndian.PutUint64(stack[32*(depth-1)+24:], last)
 	regs.Set(a.PC, codeAt+0x10)
 	regs.Set(a.SP, 0x100000)
 	u := p.unwinder()
