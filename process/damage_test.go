@@ -70,32 +70,44 @@ func edgeTo(tg *process.Process, f, below *unwind.Frame) edge {
 	return edge{f.PC, to}
 }
 
-// edges adds the calls of an undamaged stack. Some functions are reached by
-// jumps from the ones that were called.
+// edges adds the calls of an undamaged stack, by their return addresses and by
+// where they go. Some functions are reached by jumps from the ones that were called.
 func edges(tg *process.Process, frames []unwind.Frame, known map[edge]bool) {
 	for n := 1; n < len(frames); n++ {
-		known[edgeTo(tg, &frames[n], &frames[n-1])] = true
+		e := edgeTo(tg, &frames[n], &frames[n-1])
+		known[e] = true
+		if to, direct := callTarget(tg, frames[n].PC); direct {
+			known[edge{to, e.to}] = true
+		}
 	}
+}
+
+// callTarget returns where the call before an address goes, if it tells.
+func callTarget(tg *process.Process, ra uint64) (uint64, bool) {
+	code := make([]byte, 8)
+	if _, err := tg.Memory().ReadMem(code, ra-8); err != nil {
+		return 0, false
+	}
+	return tg.Image().Arch.CallTarget(code, ra)
 }
 
 // excused reports whether a wrong return address in frame f may have full trust
 // because the call before it may have led to the frame below: it is indirect,
-// or its target has the name of that frame's function or is a stub, or it did
-// lead there elsewhere.
+// or its target has the name of that frame's function or is a stub, or it, or
+// another call of the same function, did lead there elsewhere.
 func excused(tg *process.Process, f, below *unwind.Frame, known map[edge]bool) bool {
 	if known[edgeTo(tg, f, below)] {
 		return true
 	}
-	code := make([]byte, 8)
-	if _, err := tg.Memory().ReadMem(code, f.PC-8); err != nil {
-		return false
-	}
-	to, direct := tg.Image().Arch.CallTarget(code, f.PC)
+	to, direct := callTarget(tg, f.PC)
 	if !direct {
 		return true
 	}
 	called, _ := tg.SymbolAt(to)
 	is, _ := tg.SymbolAt(below.LookupPC())
+	if known[edge{to, is}] {
+		return true
+	}
 	if called == "" || is == "" {
 		return true // names do not tell
 	}

@@ -1,16 +1,14 @@
 package unwind
 
 import (
-	"slices"
-
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/cfi"
 )
 
 const (
-	// maxTails bounds the functions that a call may pass through by jumps
-	// before it reaches the one that returns. Compilers rarely chain two.
-	maxTails = 16
+	// maxTails bounds the functions to which jumps may lead from the target of a
+	// call. A visitor of clang jumps to 115.
+	maxTails = 512
 
 	// maxTailSteps bounds the addresses at which one Unwinder looks for a jump.
 	// The bound amounts to half a second. Results are remembered, so large
@@ -36,10 +34,26 @@ type call struct {
 	callee uint64 // the function in the slot that the call, or the linkage table entry at target, uses
 	bySlot bool   // whether callee is set
 
-	// last is the function that the call was last compared with. wrong is set
-	// if the call cannot have led there.
-	last  function
-	wrong bool
+	// last is the function that the call was last compared with, and led says
+	// whether the call may have led there.
+	last function
+	led  answer
+}
+
+// answer is the result of a search that has a bound.
+type answer uint8
+
+const (
+	no answer = iota
+	yes
+	unknown // the bound was reached
+)
+
+func answerOf(b bool) answer {
+	if b {
+		return yes
+	}
+	return no
 }
 
 // function is a range of code that a table describes.
@@ -47,30 +61,36 @@ type function struct{ lo, size uint64 }
 
 func (f *function) contains(pc uint64) bool { return pc-f.lo < f.size }
 
-// calls reports whether a call may have led to the function that f is in. It
-// may if it goes there, to a jump that leads there, or to a jump that may lead
-// anywhere. If a return address was overwritten by another return address,
-// this is the only check that fails.
-func (u *Unwinder) calls(c *call, f *Frame) bool {
+// calls says whether a call may have led to the function that f is in. It may if
+// it goes there, to a jump that leads there, or to a jump that may lead anywhere. If
+// a return address was overwritten by another return address, this is the only check
+// that fails.
+func (u *Unwinder) calls(c *call, f *Frame) answer {
 	pc := f.LookupPC()
 	if c.last.contains(pc) {
-		return !c.wrong
+		return c.led
 	}
 	fn, ok := u.functionAt(f.Module, pc)
 	if !ok {
-		return true // nothing is known
+		return yes // nothing rules it out
 	}
-	reaches := u.reaches(c, &fn)
-	c.last, c.wrong = fn, !reaches
-	return reaches
+	c.last, c.led = fn, u.reaches(c, &fn)
+	return c.led
 }
 
-func (u *Unwinder) reaches(c *call, fn *function) bool {
+func (u *Unwinder) reaches(c *call, fn *function) answer {
 	u.tails.elsewhere = c.bySlot
-	if c.bySlot {
-		return fn.contains(c.callee) || fn.contains(c.target) || u.leadsTo(c.callee, fn) || u.mayBind(fn)
+	if fn.contains(c.target) || c.bySlot && fn.contains(c.callee) {
+		return yes
 	}
-	return fn.contains(c.target) || u.leadsTo(c.target, fn)
+	if !c.bySlot {
+		return u.leadsTo(c.target, fn)
+	}
+	led := u.leadsTo(c.callee, fn)
+	if led == no {
+		led = answerOf(u.mayBind(fn))
+	}
+	return led
 }
 
 // functionAt looks up the function that pc is in, in the module's tables.
@@ -99,7 +119,11 @@ func (u *Unwinder) functionAt(m *Module, pc uint64) (function, bool) {
 // tailSearch is the working state of leadsTo.
 type tailSearch struct {
 	todo  []function
+	seen  map[function]bool // all of todo
 	steps int
+
+	// exhausted is set if a bound was reached.
+	exhausted bool
 
 	// elsewhere is set if the search begins at a function of another module. The
 	// function may be written in assembly, with parts of it in neighboring
@@ -107,18 +131,36 @@ type tailSearch struct {
 	elsewhere bool
 }
 
-// leadsTo reports whether jumps may lead from the code at target to fn. The
-// answer is yes, too, if code on the way cannot be read or jumps to a computed
-// address.
-func (u *Unwinder) leadsTo(target uint64, fn *function) bool {
+// leadsTo says whether jumps may lead from the code at target to fn. The answer is
+// yes, too, if code on the way cannot be read or jumps to a computed address.
+func (u *Unwinder) leadsTo(target uint64, fn *function) answer {
 	t := &u.tails
-	t.todo = append(t.todo[:0], u.codeAt(target))
+	t.todo, t.exhausted = append(t.todo[:0], u.codeAt(target)), false
+	clear(t.seen)
 	for i := 0; i < len(t.todo); i++ {
 		if u.jumpsTo(t.todo[i], fn) || t.elsewhere && u.runsOn(t.todo[i], fn) {
-			return true
+			return yes
 		}
 	}
-	return false
+	if t.exhausted {
+		return unknown
+	}
+	return no
+}
+
+// follow adds a function to todo unless it is there.
+func (t *tailSearch) follow(f function) {
+	switch {
+	case t.seen[f]:
+	case len(t.todo) >= maxTails:
+		t.exhausted = true
+	default:
+		if t.seen == nil {
+			t.seen = map[function]bool{}
+		}
+		t.seen[f] = true
+		t.todo = append(t.todo, f)
+	}
 }
 
 // codeAt returns the function at an address. If no table describes it, codeAt
@@ -137,6 +179,7 @@ func (u *Unwinder) jumpsTo(code function, fn *function) bool {
 	t := &u.tails
 	for at := code.lo; code.contains(at); at += u.Arch.InsnAlign {
 		if t.steps++; t.steps > maxTailSteps {
+			t.exhausted = true
 			return false
 		}
 		size := min(maxInsn, code.size-(at-code.lo))
@@ -158,17 +201,13 @@ func (u *Unwinder) jumpsTo(code function, fn *function) bool {
 			if (target == fn.lo || !near || t.elsewhere) && u.sameFrame(at, target) {
 				return true
 			}
-		case len(t.todo) >= maxTails:
-			if t.elsewhere {
-				return true // nothing rules it out
-			}
 		default:
 			next, ok := u.tailAt(target)
 			if !ok && t.elsewhere {
 				next, ok = u.functionAt(u.Find(target).Module, target)
 			}
-			if ok && !slices.Contains(t.todo, next) && u.sameFrame(at, target) {
-				t.todo = append(t.todo, next)
+			if ok && u.sameFrame(at, target) {
+				t.follow(next)
 			}
 		}
 	}

@@ -148,7 +148,7 @@ func (u *Unwinder) giveUp(f *Frame) Stop {
 		if t.unmarked && m.kind == missRegister && arch.Reg(m.addr) == u.Arch.LR && !marksOutermost(f) && u.ends(f) {
 			return Stop{Outermost, errNeverReturns}
 		}
-		if !t.convention {
+		if !t.convention && m.kind != missDisputed {
 			return Stop{m.reason(f), m.error(u.Arch)}
 		}
 	}
@@ -193,5 +193,5 @@ func (u *Unwinder) mayCall(c *call, pc uint64) bool {
 			return true
 		}
 	}
-	return place.Executable && u.leadsTo(c.target, &near)
+	return place.Executable && u.leadsTo(c.target, &near) != no
 }

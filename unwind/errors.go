@@ -15,6 +15,7 @@ var (
 	errDeadEnd      = errors.New("the code at this return address ends the process or thread")
 	errEntry        = errors.New("the program or its dynamic linker begins here")
 	errFrameChain   = errors.New("the frame pointer is 0, which ends the chain")
+	errNoCaller     = errors.New("the frame that it leads to has no caller")
 	errSignalLoop   = errors.New("the signal frames form a loop")
 )
 
@@ -81,6 +82,7 @@ const (
 	missGrowth                    // the CFA addr is not above low
 	missFar                       // the CFA addr is too far above low
 	missRA                        // addr is not a return address
+	missDisputed                  // err says what another table says
 )
 
 // missOf returns the miss of a method if a rule of its row has no value.
@@ -147,7 +149,7 @@ func (s skipped) Unwrap() []error { return s }
 
 func (m *miss) error(a *arch.Arch) error {
 	switch m.kind {
-	case missTable, missMemory:
+	case missTable, missMemory, missDisputed:
 		return fmt.Errorf("%v: %w", m.method, m.err)
 	case missUndefined:
 		return fmt.Errorf("%v: the table does not say where the caller is", m.method)
@@ -179,7 +181,7 @@ func (m *miss) reason(f *Frame) Reason {
 		return BadCFA
 	case missRA:
 		return BadReturnAddress
-	case missTable, missUndefined, missRegister:
+	case missTable, missUndefined, missRegister, missDisputed:
 	}
 	return NoUnwindInfo
 }

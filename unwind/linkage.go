@@ -98,8 +98,8 @@ func (u *Unwinder) runsOn(code function, fn *function) bool {
 		if !ok || next.lo != at {
 			continue
 		}
-		if next != *fn && len(u.tails.todo) < maxTails {
-			u.tails.todo = append(u.tails.todo, next)
+		if next != *fn {
+			u.tails.follow(next)
 		}
 		return next == *fn
 	}

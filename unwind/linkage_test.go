@@ -96,7 +96,7 @@ func TestLinkedCalls(t *testing.T) {
 				"in place":    "\xff\x15" + rel32(codeAt+0x606, slot),
 			} {
 				c := u.callAt([]byte(code), codeAt+0x600+uint64(len(code)))
-				got := !c.known || u.calls(&c, &Frame{PC: tt.pc, Exact: true, Module: u.Find(tt.pc).Module})
+				got := !c.known || u.calls(&c, &Frame{PC: tt.pc, Exact: true, Module: u.Find(tt.pc).Module}) == yes
 				if got != tt.want {
 					t.Errorf("%s: got %v, want %v", name, got, tt.want)
 				}
@@ -123,7 +123,7 @@ func TestSlots(t *testing.T) {
 	} {
 		m.Slots = tt.slots
 		c := u.callAt([]byte("\xe8"+rel32(codeAt+0x605, entryAt)), codeAt+0x605)
-		if got := !u.calls(&c, &Frame{PC: callee + 20, Exact: true, Module: m}); got != tt.want {
+		if got := u.calls(&c, &Frame{PC: callee + 20, Exact: true, Module: m}) == no; got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -39,6 +39,9 @@ type traits struct {
 	// lasting is set if the row of a return address can be used at every return
 	// to that address.
 	lasting bool
+	// derived is set if tools make the table from call frame information, so that
+	// the two are compared.
+	derived bool
 	// unmarked is set if the version of the table may be one that does not mark
 	// the frames without a caller.
 	unmarked bool
@@ -104,7 +107,7 @@ var methods = [...]traits{
 		best: Full, worst: Full,
 	},
 	SFrame: {
-		name: "sframe", source: ".sframe of %s", returnsTo: Executable, lasting: true, unmarked: true, called: true,
+		name: "sframe", source: ".sframe of %s", returnsTo: Executable, lasting: true, derived: true, unmarked: true, called: true,
 		best: Full, confirms: afterCall, doubts: notChecked, excuses: notCalled,
 	},
 	FramePointer: {

@@ -20,6 +20,9 @@ type Module struct {
 	// Entry is the address of the first instruction of the program or the
 	// dynamic linker. It is 0 in other modules.
 	Entry uint64
+	// Section returns the name of the section that contains an address. It may be
+	// nil. Habits of linkers are recognized by it.
+	Section func(addr uint64) string
 	// Writable is set if the tables are in memory that the process could write
 	// to. A stray write may have changed them.
 	Writable bool

@@ -6,6 +6,7 @@ import "github.com/sfcore/sfcore/arch"
 type step struct {
 	*Unwinder
 	frame, caller *Frame
+	index         int    // of frame
 	below         Trust  // the trust of the frame below
 	start         uint64 // where the instructions of frame were followed from; 0 if unknown
 }
@@ -54,14 +55,14 @@ func (s *step) take() (outcome, Stop) {
 // ask applies the rows of the steppers, in order, until one leads to a caller or
 // marks the end. It remembers the row if f has a site.
 func (s *step) ask(known *site) (outcome, error) {
-	f, row := s.frame, &s.row
+	f := s.frame
 	s.cursor = Cursor{
 		Arch: s.Arch, Mem: &s.words, Module: f.Module, PC: f.LookupPC(), Regs: &f.Regs, Code: &s.code,
 		Exact: f.Exact, Find: s.Find, PACMask: s.PACMask, Walk: s.walks,
 	}
 	tabled := false // a table had a row that could be applied, even if it was refused
 	for _, stepper := range s.Steppers {
-		m := stepper.Method()
+		m, row := stepper.Method(), &s.row
 		if tabled && m.traits().convention {
 			continue
 		}
@@ -74,7 +75,11 @@ func (s *step) ask(known *site) (outcome, error) {
 			continue
 		default:
 			m = actual(row, m)
-			if known != nil && s.misses.n == 0 && !row.Evaluated && m.traits().lasting {
+			lasting := m.traits().lasting
+			if m.traits().derived && s.compare {
+				row, m, lasting = s.settle(row)
+			}
+			if known != nil && lasting && s.misses.n == 0 && !row.Evaluated {
 				known.remember(row, m)
 			}
 			s.start = 0
@@ -215,8 +220,12 @@ func (s *step) arrive(row *arch.Row, m Method, t *traits, at *site) {
 		e = e&^AfterCall | Injected
 	case at.call.known && f.trampoline == nil:
 		e |= DirectCall
-		if !s.calls(&at.call, f) {
+		switch s.calls(&at.call, f) {
+		case no:
 			e |= CallMismatch
+		case unknown:
+			e |= Uncertain
+		case yes:
 		}
 	}
 	if row.Uncertain {

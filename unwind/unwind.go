@@ -59,9 +59,12 @@ type Unwinder struct {
 
 	// These are arguments of steppers. They are kept here to avoid allocations.
 	row       arch.Row
+	second    arch.Row // of call frame information, where .sframe has a row too
 	unapplied arch.Row
 	cursor    Cursor
 
+	dispute dispute
+	compare bool // there is call frame information to compare with
 	tails   tailSearch
 	machine *cfi.Machine // finds FDEs; made when one is needed
 }
@@ -137,10 +140,14 @@ func (u *Unwinder) walk(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 		u.found = n
 		dst = dst[:n+1] // a step overwrites what was there
 		f, caller := &dst[n-1], &dst[n]
-		s.frame, s.caller = f, caller
+		s.frame, s.caller, s.index = f, caller, n-1
 		switch next, stop := s.take(); next {
 		case refused:
 			f.Row = arch.Row{}
+			if s.dispute.at == n-2 && n-2 >= first && s.reopen(dst[n-2:n], &stop) {
+				dst = dst[:n]
+				continue
+			}
 			return dst[:n], stop
 		case ended:
 			return dst[:n], stop
@@ -168,11 +175,12 @@ func (u *Unwinder) start() {
 	if u.words.R == nil {
 		u.words = memreader.Words{R: u.Mem, BigEndian: u.Arch.BigEndian}
 		u.code = memreader.Words{R: u.Mem, BigEndian: u.Arch.BigEndian}
+		u.compare = slices.ContainsFunc(u.Steppers, func(s Stepper) bool { return s.Method() == CFI })
 	}
 	if u.PACMask == 0 {
 		u.PACMask = u.Arch.PACMask
 	}
-	u.low = 0
+	u.low, u.dispute.at = 0, nowhere
 }
 
 // descends reports whether SP does not grow from f to its caller, so that the

@@ -108,18 +108,9 @@ func compareTables(m *module.Module, a *arch.Arch) *compare.Result {
 	code := m.Image().Code()
 	return compare.Compare(compare.Module{
 		Arch: a, SFrame: m.Tables.SFrame, CFI: m.Tables.CFI[0],
-		Section:  func(addr uint64) string { return sectionName(code, addr-m.Bias) },
+		Section:  func(addr uint64) string { return elfx.CodeName(code, addr-m.Bias) },
 		Progress: func(done, total int) { progress.count("comparing", m.Path, done, total) },
 	})
-}
-
-func sectionName(code []elfx.Code, addr uint64) string {
-	for i := range code {
-		if addr-code[i].Lo < code[i].Hi-code[i].Lo {
-			return code[i].Name
-		}
-	}
-	return ""
 }
 
 // total returns the number of differences.

@@ -36,5 +36,16 @@ func (f *File) Code() []Code {
 	return code
 }
 
+// CodeName returns the name of the section that contains an address; "" if none of the
+// code does.
+func CodeName(code []Code, addr uint64) string {
+	for i := range code {
+		if addr-code[i].Lo < code[i].Hi-code[i].Lo {
+			return code[i].Name
+		}
+	}
+	return ""
+}
+
 // end returns lo + size, or the end of the address space.
 func end(lo, size uint64) uint64 { return lo + min(size, -lo-1) }

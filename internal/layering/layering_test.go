@@ -46,7 +46,8 @@ var imports = map[string]string{
 	"internal/dwarf/expr": "arch memreader",
 	"cfi":                 "arch memreader internal/dwarf/expr",
 
-	"unwind":              "arch memreader internal/disasm unwind/pclntab sframe cfi",
+	"sframe/compare":      "arch sframe cfi",
+	"unwind":              "arch memreader internal/disasm unwind/pclntab sframe cfi sframe/compare",
 	"report":              "unwind",
 	"unwind/codewalk":     "arch internal/disasm unwind",
 	"unwind/gostack":      "arch memreader unwind/pclntab unwind",
@@ -59,9 +60,7 @@ var imports = map[string]string{
 	"internal/resolve":     "memreader internal/elfx",
 
 	"internal/debuginfod": "memreader internal/elfx",
-
-	"sframe/compare": "arch sframe cfi",
-	"sframe/synth":   "arch sframe cfi internal/elfx",
+	"sframe/synth":        "arch sframe cfi internal/elfx",
 
 	"internal/module": "report arch memreader internal/elfx internal/linkmap internal/gdbjit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod",
 	"process":         "report arch memreader internal/elfx core unwind unwind/codewalk unwind/gostack internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",

@@ -1,6 +1,8 @@
 package module
 
 import (
+	"sync"
+
 	"github.com/sfcore/sfcore/cfi"
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
@@ -16,6 +18,8 @@ func (l *loader) findTables(image *elfx.File) {
 	if l.m.Main || l.site.linker() {
 		t.Entry = image.Entry + bias
 	}
+	code := sync.OnceValue(image.Code)
+	t.Section = func(addr uint64) string { return elfx.CodeName(code(), addr-bias) }
 	if l.findSFrame(image); t.SFrame == nil {
 		l.findSidecar(image)
 	}

@@ -187,7 +187,7 @@ func (c *comparison) flush() {
 	if c.last.Habit != "" {
 		c.Known++
 	}
-	if c.last.Limit = isLimit(c.last.Habit); c.last.Limit {
+	if c.last.Limit = IsLimit(c.last.Habit); c.last.Limit {
 		c.Limits++
 	}
 	if len(c.Differences) < maxDifferences {

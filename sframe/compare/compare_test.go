@@ -128,6 +128,8 @@ var partial = map[string]string{
 	"cxx":     "",       // libstdc++ and libc are linked statically
 	"cpio":    "",       // only the objects of crt have .sframe
 	"libcdyn": "_start", // crt1.o
+	"gm":      "_start",
+	"gm2":     "_start",
 }
 
 // For every module of the corpus, SFrame and CFI agree at every pc, or the

@@ -31,11 +31,12 @@ var Habits = []Habit{
 	{"fp-register-ignored", false, "LLVM ignores rules that say that the frame pointer is in another register"},
 	{"fp-as-ra", false, "on aarch64 gas 2.40 writes the offset of FP where RA is not saved; readers take it for the offset of RA"},
 	{"ra-offset-truncated", false, "gas 2.46 and 2.47 ignore the offset of RA when they choose the word size of a flexible row, and cut the offset off"},
+	{"fp-restore-ignored", false, "gas 2.44 to 2.47 ignores .cfi_restore of the frame pointer if the rule that it undoes was set before the function's first advance: the row keeps the place where the frame pointer was not yet saved"},
 	{"undefined-sticks", false, "gas 2.46 and 2.47 do not end the undefined state of RA on amd64 at .cfi_offset"},
 }
 
-// isLimit reports whether a habit is a limit.
-func isLimit(id string) bool {
+// IsLimit reports whether the habit with an ID is a limit of the format.
+func IsLimit(id string) bool {
 	for i := range Habits {
 		if Habits[i].ID == id {
 			return Habits[i].Limit
@@ -82,11 +83,28 @@ func (c *comparison) habit(d *Difference) string {
 			return "signal-without-rows"
 		}
 	case WrongRule:
+		fp := arch.SameValue(c.Arch.FP)
+		if d.Field == "fp" && c.version >= sframe.V2 && d.CFI.FP == fp && d.SFrame.FP == arch.AtCFA(d.SFrame.FP.Off) {
+			return "fp-restore-ignored"
+		}
 		if d.Field == "ra" && c.version <= sframe.V1 && c.Arch.LR != arch.NoReg && d.SFrame.RA == d.CFI.FP {
 			return "fp-as-ra"
 		}
 	}
 	return ""
+}
+
+// Explain compares a row of SFrame with the row that call frame information has for
+// the same pc. It returns how they differ, the rule that does ("cfa", "ra", "fp", or ""
+// if it is a mark), and the ID of the [Habit] that explains it, "" if none does. The
+// cause is "" if the rows agree. version is that of the table, and section is the name
+// of the section that the pc is in.
+func Explain(a *arch.Arch, version sframe.Version, section string, s, want *arch.Row) (cause Cause, field, habit string) {
+	c := comparison{Module: Module{Arch: a, Section: func(uint64) string { return section }}, version: version}
+	if cause, field = c.differ(s, want); cause == "" {
+		return "", "", ""
+	}
+	return cause, field, c.habit(&Difference{Cause: cause, Field: field, SFrame: s, CFI: want})
 }
 
 // truncated reports whether short is long cut off to 8 or 16 bits.

@@ -58,7 +58,8 @@ func TestCauses(t *testing.T) {
 	}{
 		{"same", ".text", sframe.V3, arch.AMD64, usual, nil, ""},
 		{"wrong offset", ".text", sframe.V3, arch.AMD64, with(func(r *arch.Row) { r.CFA.Off = 16 }), nil, "wrong offset/cfa/"},
-		{"wrong rule", ".text", sframe.V3, arch.AMD64, with(func(r *arch.Row) { r.FP = arch.AtCFA(-16) }), nil, "wrong rule/fp/"},
+		{"wrong rule", ".text", sframe.V3, arch.AMD64, with(func(r *arch.Row) { r.FP = arch.AtCFA(-16) }), []byte{regRule, 6, 10}, "wrong rule/fp/"},
+		{"restored FP in gas", ".text", sframe.V3, arch.AMD64, with(func(r *arch.Row) { r.FP = arch.AtCFA(-16) }), nil, "wrong rule/fp/fp-restore-ignored"},
 		{"FP lost", ".text", sframe.V3, arch.AMD64, usual, []byte{offset | 6, 2}, "rule lost/fp/"},
 		{"FP undefined", ".text", sframe.V3, arch.AMD64, usual, []byte{undefined, 6}, ""},
 		{"signal", ".text", sframe.V3, arch.AMD64, with(func(r *arch.Row) { r.Signal = true }), nil, "signal mark//"},
