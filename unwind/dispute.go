@@ -25,6 +25,10 @@ type dispute struct {
 	stop   Stop
 }
 
+// maxAgreed is how many pcs an Unwinder remembers at which the tables agree. Sites
+// remember return addresses; these are for threads that stopped at the same place.
+const maxAgreed = 1 << 6
+
 // nowhere is no index of a frame.
 const nowhere = -2
 
@@ -47,7 +51,9 @@ func (e *tablesError) Error() string {
 // to apply, the method that the row is of, and whether the row may be remembered.
 func (s *step) settle(row *arch.Row) (use *arch.Row, m Method, lasting bool) {
 	f := s.frame
-	if row.Signal || f.Module == nil || !s.describe(f, &s.second) {
+	pc := f.LookupPC()
+	agreed := &s.agreed[pc%maxAgreed]
+	if *agreed == pc || row.Signal || f.Module == nil || !s.describe(f, &s.second) {
 		return row, SFrame, true
 	}
 	var habit string
@@ -56,14 +62,15 @@ func (s *step) settle(row *arch.Row) (use *arch.Row, m Method, lasting bool) {
 		var cause compare.Cause
 		section, version := "", sframe.Version(0)
 		if f.Module.Section != nil {
-			section = f.Module.Section(f.LookupPC())
+			section = f.Module.Section(pc)
 		}
-		if fn, ok, _ := f.Module.SFrame.Lookup(f.LookupPC()); ok {
+		if fn, ok, _ := f.Module.SFrame.Lookup(pc); ok {
 			version = fn.Table().Version
 		}
 		cause, _, habit = compare.Explain(s.Arch, version, section, row, &s.second)
 		switch cause { //nolint:exhaustive // the others are differences of rules
 		case "", compare.SignedMark, compare.SignalMark:
+			*agreed = pc
 			return row, SFrame, true
 		}
 		limit = compare.IsLimit(habit)

@@ -64,6 +64,7 @@ type Unwinder struct {
 	cursor    Cursor
 
 	dispute dispute
+	agreed  [maxAgreed]uint64
 	compare bool // there is call frame information to compare with
 	tails   tailSearch
 	machine *cfi.Machine // finds FDEs; made when one is needed
