@@ -18,7 +18,7 @@ const maxTrap = 6
 func (i *Image) Trapped(th *Thread, code memreader.Reader) bool {
 	pc, ok := th.Regs.Get(i.Arch.PC)
 	s := i.Signal
-	if !ok || s == nil || s.Thread != th.ID {
+	if !ok || s == nil || s.Thread != th.ID || pc%i.Arch.InsnAlign != 0 { // a jump to an odd address is a SIGILL too
 		return false
 	}
 	switch s.Name {

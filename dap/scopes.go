@@ -87,6 +87,9 @@ func (s *snapshot) unwindVariables(st *stack, i int, format *godap.ValueFormat) 
 		vars = append(vars, text("row", r.Rule))
 	}
 	vars = append(vars, text("caller", caller(st, i)))
+	if r.Doubt != "" {
+		vars = append(vars, text("doubt", r.Doubt))
+	}
 	if r.Skipped != "" {
 		vars = append(vars, text("skipped", r.Skipped))
 	}

@@ -36,18 +36,30 @@ func (p *Process) meaning(s *core.Signal) string {
 		return "an integer was divided by zero, or the quotient did not fit"
 	case s.Name == "SIGTRAP" && s.CodeName == "SI_KERNEL":
 		return "a breakpoint instruction, which programs also use to abort"
+	case s.Name == "SIGILL" && p.crashedAt(s)%p.img.Arch.InsnAlign != 0:
+		return fmt.Sprintf("a call or jump to %#x, where no instruction can begin", p.crashedAt(s))
 	case s.Name == "SIGILL":
 		return "the processor does not know this instruction"
 	}
 	return ""
 }
 
-// meaningOfAccess explains a fault on an address.
-func (p *Process) meaningOfAccess(s *core.Signal) string {
-	var pc, sp uint64
+// crashedAt returns the pc of the thread that got the signal; 0 if it is unknown.
+func (p *Process) crashedAt(s *core.Signal) uint64 {
 	for i := range p.img.Threads {
 		if th := &p.img.Threads[i]; th.ID == s.Thread {
-			pc, _ = th.Regs.Get(p.img.Arch.PC)
+			pc, _ := th.Regs.Get(p.img.Arch.PC)
+			return pc
+		}
+	}
+	return 0
+}
+
+// meaningOfAccess explains a fault on an address.
+func (p *Process) meaningOfAccess(s *core.Signal) string {
+	pc, sp := p.crashedAt(s), uint64(0)
+	for i := range p.img.Threads {
+		if th := &p.img.Threads[i]; th.ID == s.Thread {
 			sp, _ = th.Regs.Get(p.img.Arch.SP)
 		}
 	}

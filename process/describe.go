@@ -136,6 +136,7 @@ func explainFrame(r *report.Frame, f *unwind.Frame, a *arch.Arch) {
 		r.Rule = f.Row.Format(a)
 	}
 	r.Evidence = f.Evidence
+	r.Doubt = f.Method.Doubt(f.Evidence, f.Trust)
 	if f.Skipped != nil {
 		r.Skipped = f.Skipped.Error()
 	}

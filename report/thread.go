@@ -41,6 +41,9 @@ type Frame struct {
 	SignalFrame    bool    `json:"signalFrame,omitempty"`
 	// Rule has the rules by which the caller was found, for CFA, RA and FP.
 	Rule string `json:"rule,omitempty"`
+	// Doubt says why the frame does not have full trust. It is filled in with
+	// Evidence.
+	Doubt string `json:"doubt,omitempty"`
 	// Skipped says why better methods did not find the caller.
 	Skipped string `json:"skipped,omitempty"`
 	// Variables are the arguments and then the local variables. They are filled in

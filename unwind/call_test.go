@@ -138,3 +138,21 @@ func TestCallMismatch(t *testing.T) {
 		}
 	}
 }
+
+// The description of a function may end before the function does.
+func TestMayCallBeyondDescription(t *testing.T) {
+	p, m := callProcess(t)
+	for pc, want := range map[uint64]bool{callee + 64: true, callee + 64 + maxRunOut - 1: true, callee + 64 + maxRunOut: false, callee - 4: false} {
+		u := p.unwinder()
+		find := u.Find
+		u.Find = func(addr uint64) Place {
+			place := find(addr)
+			place.Module = m
+			return place
+		}
+		u.start()
+		if got := u.mayCall(&call{known: true, target: callee}, pc); got != want {
+			t.Errorf("%#x: got %v", pc, got)
+		}
+	}
+}

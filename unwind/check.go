@@ -17,6 +17,10 @@ const (
 	// a jump to it.
 	MaxUndescribed = 1 << 16
 
+	// maxRunOut is a distance in bytes. Execution may run from the end of what a table
+	// describes into the rest of the same function that far.
+	maxRunOut = 64
+
 	// pageSize is the smallest size of a page, in bytes.
 	pageSize = 1 << 12
 
@@ -189,7 +193,12 @@ func (u *Unwinder) mayCall(c *call, pc uint64) bool {
 	}
 	near, place := function{pc - MaxUndescribed, 2 * MaxUndescribed}, u.Find(c.target)
 	if near.contains(c.target) {
-		if _, described := u.functionAt(place.Module, c.target); !described {
+		f, described := u.functionAt(place.Module, c.target)
+		if !described {
+			return true
+		}
+		// glibc ends the description of clone3 before its system call.
+		if end := f.lo + f.size; pc >= end && pc-end < maxRunOut {
 			return true
 		}
 	}

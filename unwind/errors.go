@@ -82,6 +82,7 @@ const (
 	missGrowth                    // the CFA addr is not above low
 	missFar                       // the CFA addr is too far above low
 	missRA                        // addr is not a return address
+	missCall                      // the call before addr does not lead to the frame
 	missDisputed                  // err says what another table says
 )
 
@@ -161,6 +162,8 @@ func (m *miss) error(a *arch.Arch) error {
 		return fmt.Errorf("%v: CFA %#x is not above %#x, where the frame begins", m.method, m.addr, m.low)
 	case missFar:
 		return fmt.Errorf("%v: CFA %#x is %d bytes above SP", m.method, m.addr, m.addr-m.low)
+	case missCall:
+		return fmt.Errorf("%v: the call before %#x does not lead here", m.method, m.addr)
 	case missRA:
 		return fmt.Errorf("%v: %#x is not a return address", m.method, m.addr)
 	}
@@ -179,7 +182,7 @@ func (m *miss) reason(f *Frame) Reason {
 			return Loop
 		}
 		return BadCFA
-	case missRA:
+	case missRA, missCall:
 		return BadReturnAddress
 	case missTable, missUndefined, missRegister, missDisputed:
 	}

@@ -86,6 +86,9 @@ type traits struct {
 	confirms    Evidence // best needs at least one of these
 	doubts      Evidence // best needs none of these
 	excuses     Evidence // any of these replaces a call
+	// doubt says why such a frame does not have full trust if the evidence does not
+	// say so.
+	doubt string
 }
 
 const (
@@ -100,6 +103,9 @@ const (
 	notCalled = AtBase | CodeUnread
 )
 
+// noCall is the doubt about a frame that was found by a table.
+const noCall = "no call precedes it"
+
 // methods are the traits of every [Method].
 var methods = [...]traits{
 	Registers: {
@@ -108,39 +114,44 @@ var methods = [...]traits{
 	},
 	SFrame: {
 		name: "sframe", source: ".sframe of %s", returnsTo: Executable, lasting: true, derived: true, unmarked: true, called: true,
-		best: Full, confirms: afterCall, doubts: notChecked, excuses: notCalled,
+		best: Full, confirms: afterCall, doubts: notChecked, excuses: notCalled, doubt: noCall,
 	},
 	FramePointer: {
 		name: "frame-pointer", source: "the convention of a frame pointer", convention: true, promisable: true,
-		maxFrame: maxGuessedFrame, returnsTo: afterCall, called: true, chain: true,
+		maxFrame: maxGuessedFrame, returnsTo: afterCall | CodeUnread, called: true, chain: true,
 		best: Checked, requires: Promised, confirms: afterCall,
+		doubt: "it was found by the frame pointer, not by a table",
 	},
 	CFI: {
 		name: "cfi", source: ".eh_frame or .debug_frame of %s", returnsTo: Executable, lasting: true, called: true,
-		best: Full, confirms: afterCall, doubts: notChecked, excuses: notCalled,
+		best: Full, confirms: afterCall, doubts: notChecked, excuses: notCalled, doubt: noCall,
 	},
 	Signal: {
 		name: "signal", source: "the context that the kernel saved for the handler", interrupts: true,
 		best: Full, worst: Checked, confirms: Executable, doubts: Uncertain,
+		doubt: "the interrupted pc is not in executable memory",
 	},
 	Entry: {
 		name: "entry", source: "the convention at the first instruction of a function", returnsTo: afterCall,
 		best: Checked, confirms: afterCall,
+		doubt: "no table says that this function called the bad address",
 	},
 	Code: {
 		name: "code", source: "the instructions of a function that no table describes", convention: true, lasting: true,
 		returnsTo: AfterCall, undescribed: true, second: true,
 		best: Checked, confirms: Agreed | CalledHere, doubts: notChecked,
+		doubt: "it was found by instructions, not by a table",
 	},
 	Pclntab: {
 		name: "pclntab", source: "Go's table of functions in %s", returnsTo: Executable, lasting: true,
 		final: true, // Go makes its call frame information from the same table
-		best:  Full, confirms: afterCall, doubts: notChecked, excuses: notCalled,
+		best:  Full, confirms: afterCall, doubts: notChecked, excuses: notCalled, doubt: noCall,
 	},
 	Goroutine: {
 		name: "goroutine", source: "Go's account of the stack that was left for this one", final: true,
 		switches: true, returnsTo: afterCall,
 		best: Full, confirms: DirectCall, doubts: notChecked,
+		doubt: "the call before it does not tell where it goes",
 	},
 }
 
@@ -167,6 +178,23 @@ func (t *traits) trust(e Evidence) Trust {
 		return t.best - 1
 	}
 	return t.worst
+}
+
+// Doubt says why a frame that the method found does not have full trust, given its
+// evidence. It returns "" for a frame of full trust.
+func (m Method) Doubt(e Evidence, trust Trust) string {
+	t := m.traits()
+	switch own := t.trust(e); {
+	case trust == Full:
+		return ""
+	case own > trust:
+		return "a frame below it is not certain"
+	case e&t.doubts != 0:
+		return (e & t.doubts).String()
+	case t.excuses&e != 0 && e&t.confirms == 0:
+		return (e & t.excuses).String()
+	}
+	return t.doubt
 }
 
 // Describe says in words where a row of the method is from. module is the name of

@@ -101,3 +101,36 @@ func TestCalled(t *testing.T) {
 		}
 	}
 }
+
+// A frame without full trust has a reason.
+func TestDoubt(t *testing.T) {
+	const called = Executable | AfterCall
+	for _, tt := range []struct {
+		m     Method
+		e     Evidence
+		trust Trust
+		want  string
+	}{
+		{SFrame, called, Full, ""},
+		{SFrame, called, Checked, "a frame below it is not certain"},
+		{SFrame, Executable, Guess, noCall},
+		{CFI, called | DirectCall | CallMismatch, Checked, "the call before it leads elsewhere"},
+		{CFI, Executable | CodeUnread, Checked, "the code before it is not readable"},
+		{FramePointer, called, Guess, "it was found by the frame pointer, not by a table"},
+		{FramePointer, called | Promised, Checked, "it was found by the frame pointer, not by a table"},
+		{Code, called | Agreed, Checked, "it was found by instructions, not by a table"},
+		{Signal, 0, Checked, "the interrupted pc is not in executable memory"},
+		{Goroutine, called, Checked, "the call before it does not tell where it goes"},
+	} {
+		if got := tt.m.Doubt(tt.e, tt.trust); got != tt.want {
+			t.Errorf("%v, %v, %v: got %q, want %q", tt.m, tt.e, tt.trust, got, tt.want)
+		}
+	}
+	for m := range methods {
+		for e := range 2 * CalledHere {
+			if trust := Method(m).traits().trust(e); trust != Full && Method(m).Doubt(e, trust) == "" {
+				t.Fatalf("%v, %v: no reason for %v", Method(m), e, trust)
+			}
+		}
+	}
+}

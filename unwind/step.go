@@ -157,7 +157,11 @@ func (s *step) apply(row *arch.Row, m Method) (outcome, error) {
 	if at.evidence&t.returnsTo == 0 || t.undescribed {
 		switch s.checkRA(at, row, cfa, t, f) {
 		case raBad:
-			s.misses.add(miss{method: m, kind: missRA, addr: ra})
+			kind := missRA
+			if at.evidence&t.returnsTo != 0 {
+				kind = missCall
+			}
+			s.misses.add(miss{method: m, kind: kind, addr: ra})
 			return refused, nil
 		case raOutermost:
 			s.record(row, cfa)

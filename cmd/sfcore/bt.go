@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sfcore/sfcore/report"
@@ -167,6 +168,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	head := t.Head()
 	_, _ = out.Write(form.head(&head))
 	separator := ""
+	cut, guessed := 0, 0 // stacks that are not complete, by why
 	complete := len(threads) > 0 && t.Image().Truncated == nil
 	used := sync.Pool{New: func() any { return new(rendered) }}
 	for r := range process.Parallel(cmd.Context(), t, threads, func(w *process.Walker, th *core.Thread) *rendered {
@@ -176,10 +178,17 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		if c.locals {
 			w.AddVariables(s, report)
 		}
-		r.text, r.complete = form.thread(r.text[:0], groups[th].report(report)), s.Complete()
+		r.text = form.thread(r.text[:0], groups[th].report(report))
+		r.complete, r.ended = s.Complete(), s.Stop.Complete()
 		return r
 	}) {
-		complete = complete && r.complete
+		switch complete = complete && r.complete; {
+		case r.complete:
+		case r.ended:
+			guessed++
+		default:
+			cut++
+		}
 		_, _ = out.WriteString(separator)
 		separator = form.separator()
 		_, _ = out.Write(r.text)
@@ -193,6 +202,9 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		return fmt.Errorf("writing the result: %w", err)
 	}
 	sayProblems(cmd.ErrOrStderr(), t)
+	if cut+guessed > 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), sayIncomplete(len(threads), cut, guessed))
+	}
 	if !complete || cmd.Context().Err() != nil {
 		return incompleteError{}
 	}
@@ -209,8 +221,21 @@ func (c *btCommand) sources(t *process.Process) *sources {
 
 // rendered is the text of a thread.
 type rendered struct {
-	text     []byte
-	complete bool
+	text            []byte
+	complete, ended bool // the stack is complete; its end was reached
+}
+
+// sayIncomplete explains why the exit status is 1: of all stacks, some were cut off
+// and some end in guesses.
+func sayIncomplete(all, cut, guessed int) string {
+	var why []string
+	if cut > 0 {
+		why = append(why, fmt.Sprintf("%d of %d stacks could not be followed to the end", cut, all))
+	}
+	if guessed > 0 {
+		why = append(why, fmt.Sprintf("%d of %d stacks have frames that may not exist, marked ?", guessed, all))
+	}
+	return "sfcore: " + strings.Join(why, "; ")
 }
 
 // selected returns the threads to print.

@@ -205,6 +205,9 @@ func (w *textFormat) workings(b []byte, f *report.Frame) []byte {
 	if f.Rule != "" {
 		b = fmt.Appendf(b, "       %s\n", w.paint.dim(fmt.Sprintf("cfa %#x  %s", uint64(f.CFA.Addr), f.Rule)))
 	}
+	if f.Doubt != "" {
+		b = fmt.Appendf(b, "       %s\n", w.paint.dim(marks[f.Trust]+" because "+f.Doubt))
+	}
 	if f.Skipped != "" {
 		b = fmt.Appendf(b, "       %s\n", w.paint.dim("skipped "+plain(f.Skipped)))
 	}

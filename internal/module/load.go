@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/debuginfod"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/report"
@@ -36,6 +37,9 @@ func (l *loader) load() {
 	l.findFile()
 	image := l.m.Image()
 	if image == nil {
+		if l.m.Main { // its first function is still known
+			l.m.Tables.Entry, _ = l.site.set.img.Auxv.Get(core.ATEntry)
+		}
 		return
 	}
 	if l.m.BuildID == "" {
