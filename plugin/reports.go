@@ -107,7 +107,7 @@ func (n *names) frame(m *proto.Frame) report.Frame {
 		Exact: m.GetExact(), Module: m.GetModule(),
 		ModuleOffset: optAddr(m.ModuleOffset), Function: m.GetFunction(), LinkageName: m.GetLinkageName(),
 		FunctionOffset: optAddr(m.FunctionOffset), File: m.GetFile(), Line: int(m.GetLine()), Column: int(m.GetColumn()),
-		Inlined: m.GetInlined(), SignalFrame: m.GetSignalFrame(), Rule: m.GetRule(), Skipped: m.GetSkipped(),
+		Inlined: m.GetInlined(), SignalFrame: m.GetSignalFrame(), Rule: m.GetRule(), Skipped: m.GetSkipped(), Doubt: m.GetDoubt(),
 		Variables: variableReports(m.GetVariables()),
 	}
 	n.read(m.GetMethod(), &r.Method)

@@ -118,6 +118,14 @@ func describeFrame(r *report.Frame, f *unwind.Frame, m *module.Module, a *arch.A
 	}
 }
 
+// describeGenerated fills in where a frame is that is in no module: in code that the
+// process made, as a just-in-time compiler does, if the mapping is executable.
+func describeGenerated(r *report.Frame, m *core.Mapping) {
+	if m != nil && m.Exec && m.Path == "" {
+		r.ModuleName, r.ModuleOffset = fmt.Sprintf("[code made at run time at %#x]", m.Lo), report.Known(uint64(r.PC)-m.Lo)
+	}
+}
+
 // nameFrame fills in the function and source line of a frame.
 func nameFrame(r *report.Frame, n *name, f *unwind.Frame) {
 	r.Function = n.demangled

@@ -141,6 +141,9 @@ func (w *Walker) Describe(s *Stack, workings bool) *report.Thread {
 			r.Frames = append(r.Frames, report.Frame{Index: len(r.Frames), Inlined: j < physical})
 			fr := &r.Frames[len(r.Frames)-1]
 			describeFrame(fr, f, n.module, a)
+			if n.module == nil && !f.Signal {
+				describeGenerated(fr, w.process.img.Mapping(f.PC))
+			}
 			if j <= physical {
 				nameFrame(fr, &n.names[j], f)
 			}

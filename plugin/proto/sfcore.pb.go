@@ -1746,7 +1746,9 @@ type Frame struct {
 	// With variables: the arguments, and then the local variables.
 	Variables []*Variable `protobuf:"bytes,20,rep,name=variables,proto3" json:"variables,omitempty"`
 	// What speaks for and against the frame, as in docs/report.md.
-	Evidence      string `protobuf:"bytes,21,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	Evidence string `protobuf:"bytes,21,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// With workings: why the frame does not have full trust. Empty if it does.
+	Doubt         string `protobuf:"bytes,22,opt,name=doubt,proto3" json:"doubt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1924,6 +1926,13 @@ func (x *Frame) GetVariables() []*Variable {
 func (x *Frame) GetEvidence() string {
 	if x != nil {
 		return x.Evidence
+	}
+	return ""
+}
+
+func (x *Frame) GetDoubt() string {
+	if x != nil {
+		return x.Doubt
 	}
 	return ""
 }
@@ -4161,7 +4170,7 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x04from\x18\x01 \x01(\x03R\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\x03R\x02to\x12/\n" +
 	"\x06frames\x18\x03 \x03(\v2\x17.sfcore.plugin.v1.PlaceR\x06frames\x12\x14\n" +
-	"\x05error\x18\x04 \x01(\tR\x05error\"\x82\x05\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\"\x98\x05\n" +
 	"\x05Frame\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x0e\n" +
 	"\x02pc\x18\x02 \x01(\x06R\x02pc\x12\x13\n" +
@@ -4184,7 +4193,8 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x04rule\x18\x12 \x01(\tR\x04rule\x12\x18\n" +
 	"\askipped\x18\x13 \x01(\tR\askipped\x128\n" +
 	"\tvariables\x18\x14 \x03(\v2\x1a.sfcore.plugin.v1.VariableR\tvariables\x12\x1a\n" +
-	"\bevidence\x18\x15 \x01(\tR\bevidenceB\x05\n" +
+	"\bevidence\x18\x15 \x01(\tR\bevidence\x12\x14\n" +
+	"\x05doubt\x18\x16 \x01(\tR\x05doubtB\x05\n" +
 	"\x03_spB\x06\n" +
 	"\x04_cfaB\x10\n" +
 	"\x0e_module_offsetB\x12\n" +
