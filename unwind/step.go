@@ -268,8 +268,12 @@ func (s *step) secondOpinion(row *arch.Row, at *site) (e Evidence) {
 	if err1 != nil || err2 != nil {
 		return e
 	}
-	same := func(a, b *arch.Rule) bool {
-		return a.Base == arch.CFA && a.Deref && b.Base == arch.CFA && b.Deref && own+uint64(a.Off) == its+uint64(b.Off)
+	same := func(a, b *arch.Rule) bool { // are they stored at the same place?
+		at, there := *a, *b
+		at.Deref, there.Deref = false, false
+		v1, err1 := at.Eval(regs, own, &s.words)
+		v2, err2 := there.Eval(regs, its, &s.words)
+		return a.Deref && b.Deref && err1 == nil && err2 == nil && v1 == v2
 	}
 	if same(&row.RA, &by.RA) && same(&row.FP, &by.FP) {
 		e |= Agreed

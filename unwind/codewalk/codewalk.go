@@ -56,7 +56,7 @@ func (s *Stepper) Row(c *unwind.Cursor, row *arch.Row) (bool, error) {
 	lr, inLR := c.Regs.Get(c.Arch.LR)
 	lr &^= c.PACMask
 	inLR = inLR && lr != pc
-	if inLR && s.calledByLR(c, lr, pc, row) || s.calledByStack(c, sp, pc, row) || s.returns(c, pc, inLR, row) {
+	if inLR && s.calledByLR(c, lr, pc, row) || s.calledByStack(c, sp, pc, row) || s.returns(c, pc, inLR, row) || s.leaves(c, pc, row) {
 		return true, nil
 	}
 	return !inLR && s.atBase(c, sp, row), nil
@@ -210,6 +210,34 @@ func (s *Stepper) toReturn(c *unwind.Cursor, pc uint64, inLR bool, row *arch.Row
 		row.CFA.Off += a.Entry.CFA.Off
 	}
 	s.restore(a, p, row)
+	return true
+}
+
+// leaves makes the row of a function that takes the caller's frame pointer and its
+// return address from where the frame pointer is. It need not be followed to the
+// return. Just-in-time compilers make such code, with pushes in the middle and with
+// returns that pop arguments.
+func (s *Stepper) leaves(c *unwind.Cursor, pc uint64, row *arch.Row) bool {
+	a := c.Arch
+	if a.FramePointer.CFA.Reg != a.FP {
+		return false
+	}
+	same := arch.SameValue(a.FP)
+	from := state{at: pc, sp: arch.SameValue(a.SP), fp: same}
+	p := s.follow(c, from, route{pc, toLeave, false}, func(p *state, f *disasm.Flow) verdict {
+		left := p.sp == arch.RegOffset(a.FP, 8) && p.fp == arch.AtReg(a.FP, 0)
+		switch {
+		case left && (f.Next == disasm.Return || f.SP == arch.RegOffset(a.SP, 8)):
+			return reached
+		case f.Entry, left && f.SP != arch.SameValue(a.SP), !left && p.fp != same:
+			return giveUp
+		}
+		return goOn
+	})
+	if p == nil {
+		return false
+	}
+	*row = a.FramePointer
 	return true
 }
 

@@ -18,10 +18,13 @@ const (
 	maxRoutes = 1 << 13
 )
 
+// toLeave is no address of an instruction.
+const toLeave = 1
+
 // route is a question: what is known about the registers when the code that begins
 // at from has reached the instruction at to? If to is 0, the code must reach a
 // return. inLR tells whether the link register may hold the return address at the
-// start.
+// start. If to is toLeave, the code must leave its frame by the frame pointer.
 type route struct {
 	from, to uint64
 	inLR     bool
