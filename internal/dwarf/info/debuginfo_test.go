@@ -87,13 +87,7 @@ func TestLinesAsDebugDwarf(t *testing.T) {
 				if i+1 == len(rows) || r.EndSequence || rows[i+1].Address == r.Address {
 					continue
 				}
-				want := r
-				for j := i; j >= 0 && rows[j].Address == r.Address && !rows[j].EndSequence; j-- {
-					if rows[j].IsStmt {
-						want = rows[j]
-						break
-					}
-				}
+				want := r // the last at its address
 				for addr := r.Address; addr < rows[i+1].Address; addr++ {
 					locs, err := d.Lookup(addr, nil)
 					if err != nil || len(locs) == 0 {

@@ -21,7 +21,6 @@ type lineTable struct {
 	version       uint64
 	minInst       uint64
 	maxOps        uint64
-	defaultStmt   bool
 	lineBase      int64
 	lineRange     uint64
 	opcodeBase    uint64
@@ -95,7 +94,7 @@ func (t *lineTable) open(off uint64) {
 	if t.version >= 4 {
 		t.maxOps = max(r.uint(1), 1)
 	}
-	t.defaultStmt = r.byte() != 0
+	r.byte() // default_is_stmt
 	t.lineBase, t.lineRange, t.opcodeBase = int64(int8(r.byte())), r.uint(1), r.uint(1)
 	if t.lineRange == 0 || t.opcodeBase == 0 {
 		u.bad(off, "line_range", "the header is damaged")
@@ -212,7 +211,6 @@ type row struct {
 	addr         uint64
 	file         uint64
 	line, column uint64
-	stmt         bool
 }
 
 // lineAt returns the place of the code at an address.
@@ -253,8 +251,8 @@ func (u *unit) lineAt(addr uint64) line {
 }
 
 // rowIn returns the row of a sequence that is in force at an address: of those
-// at the highest address not above it, the last that begins a statement or,
-// if none does, the last, as gdb chooses.
+// at the highest address not above it the last, whether or not it begins a
+// statement. Only that row has code. The others are where breakpoints go.
 func (t *lineTable) rowIn(s *sequence, addr uint64) row {
 	var best row
 	r := t.r
@@ -262,7 +260,6 @@ func (t *lineTable) rowIn(s *sequence, addr uint64) row {
 	t.run(&r, func(row row, end bool) {
 		switch {
 		case row.addr > addr || end:
-		case row.addr == best.addr && best.stmt && !row.stmt:
 		case row.addr >= best.addr:
 			best = row
 		}

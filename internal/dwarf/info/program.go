@@ -7,7 +7,6 @@ const (
 	lnsAdvanceLine      = 3
 	lnsSetFile          = 4
 	lnsSetColumn        = 5
-	lnsNegateStmt       = 6
 	lnsConstAddPC       = 8
 	lnsFixedAdvancePC   = 9
 	lneEndSequence      = 1
@@ -20,7 +19,7 @@ const (
 // reports whether the sequence ended.
 func (t *lineTable) run(r *reader, emit func(row row, end bool)) bool {
 	w := &t.u.file.d.work
-	s := row{file: 1, line: 1, stmt: t.defaultStmt}
+	s := row{file: 1, line: 1}
 	opIndex := uint64(0)
 	advance := func(ops uint64) {
 		if t.maxOps == 1 {
@@ -67,8 +66,6 @@ func (t *lineTable) run(r *reader, emit func(row row, end bool)) bool {
 			s.file = r.uleb()
 		case lnsSetColumn:
 			s.column = r.uleb()
-		case lnsNegateStmt:
-			s.stmt = !s.stmt
 		case lnsConstAddPC:
 			advance((specialConstOperand - t.opcodeBase) / t.lineRange)
 		case lnsFixedAdvancePC:
