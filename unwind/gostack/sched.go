@@ -43,7 +43,14 @@ func (s *Stepper) systemstack(f *frame, row *arch.Row) error {
 // functions call it at their first instructions. It has put their pc and SP into
 // g.sched, and also the link register, because they have not saved that yet
 // [src/runtime/asm_arm64.s: morestack].
+//
+// The function may also have found that the goroutine is to make room for others.
+// Then the thread no longer runs that goroutine, and its stack ends here
+// [src/runtime/stack.go: newstack; proc.go: gopreempt_m].
 func (s *Stepper) morestack(f *frame, row *arch.Row) error {
+	if s.thread.known && s.thread.curg == 0 {
+		return s.preempted(f)
+	}
 	g, sp, err := s.scheduled(f)
 	if err != nil {
 		return err
@@ -57,6 +64,20 @@ func (s *Stepper) morestack(f *frame, row *arch.Row) error {
 	}
 	s.thread.leftScheduler = true
 	return nil
+}
+
+// preempted checks that the stack of a thread that runs no goroutine ends in
+// morestack: C did not call the goroutine, so that the thread does not wait for it.
+func (s *Stepper) preempted(f *frame) error {
+	w := words{mem: f.Mem}
+	entry := w.at(s.thread.g0 + gSchedSP)
+	if w.err != nil {
+		return w.err
+	}
+	if _, called, err := s.calledFromC(f, entry); called || err != nil {
+		return errors.Join(errWaiting, err)
+	}
+	return s.entered(f)
 }
 
 // mcall makes the row of the function that leaves a goroutine for the scheduler.

@@ -147,6 +147,16 @@ var switches = []struct {
 		p.come("runtime.mcall", p.word(p.at("g0.sched.sp"))-16, p.at("g0"))
 		return caller{outermost: true}
 	}, lies: []lie{{"g", withoutG, errNoG}, set("g0.m", zero, errNoG), missing("g0.sched.sp", errFault)}},
+	{name: "morestack, with the goroutine gone", set: func(p *process) caller {
+		p.put("m.curg", 0)
+		p.come("runtime.morestack", p.word(p.at("g0.sched.sp"))-16, p.at("g0"))
+		return caller{outermost: true}
+	}, lies: []lie{
+		{"g", withoutG, errNoG}, set("g0.m", zero, errNoG), missing("g0.sched.sp", errFault),
+		{"C called the goroutine", func(p *process) { p.calls("crosscall2", "runtime.cgocallback", p.word(p.at("g0.sched.sp"))) }, errWaiting},
+		{"SP", func(p *process) { p.moveSP(24) }, errG0},
+		{"SP far below", func(p *process) { p.moveSP(-24) }, errG0},
+	}},
 	{name: "mcall, waiting for a goroutine that C called", set: (*process).park, lies: []lie{
 		{"g", withoutG, errNoG},
 		set("idle.m", label("m"), errWaiting),
