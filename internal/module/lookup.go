@@ -97,6 +97,7 @@ func (s *Set) addSource(m *Module, addr uint64, dst []symbol.Location, first int
 		return dst
 	}
 	named := dst[first:]
+	named = named[max(0, len(named)-1):] // debug information has the inlined calls
 	function := symbol.Location{From: symbol.FromDWARF}
 	place := &places[len(places)-1]
 	function.File, function.Line, function.Column = place.File, place.Line, place.Column

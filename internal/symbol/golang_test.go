@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/unwind/pclntab"
 )
 
 const goTextAt = testkit.GoTextAt
@@ -128,5 +129,134 @@ func TestOwnName(t *testing.T) {
 	got := New(f).Lookup(uint64(pc)-1, nil)
 	if len(got) != 1 || !strings.HasSuffix(got[0].Func, "symbol.TestOwnName") || got[0].File != file || got[0].Line != line {
 		t.Errorf("got %+v, want TestOwnName at %s:%d", got, file, line)
+	}
+}
+
+// calls returns where it was called, by the runtime.
+func calls() []runtime.Frame {
+	pcs := make([]uintptr, 8)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	var list []runtime.Frame
+	for {
+		f, more := frames.Next()
+		if list = append(list, f); !more {
+			return list
+		}
+	}
+}
+
+// inlined and twice are inlined into what calls them.
+func inlined() []runtime.Frame { return calls() }
+
+func twice() []runtime.Frame { return inlined() }
+
+// Go's table has the inlined calls, as the runtime tells them of this program.
+func TestInlinedByGo(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the test program is no ELF file")
+	}
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := parseFile(t, path)
+	if f.Type != elfx.TypeExec {
+		t.Skip("the load bias is not known")
+	}
+	want := twice()[:3]
+	o := New(f)
+	got := o.Lookup(uint64(want[0].PC), nil)
+	if len(got) != 3 {
+		t.Fatalf("got %+v, want %+v", got, want)
+	}
+	for i, w := range want {
+		g := &got[i]
+		if g.Func != w.Function || g.File != w.File || g.Line != w.Line || g.Inlined != (i < 2) {
+			t.Errorf("got %+v, want %s at %s:%d", g, w.Function, w.File, w.Line)
+		}
+	}
+}
+
+// The module data is found in a section of its own, among variables, and by a
+// relocation.
+func TestGoFuncData(t *testing.T) {
+	for name, order := range orders {
+		const table, module, gofunc = 0x5000, 0x8000, 0x9000
+		data := testkit.GoTable(order, testkit.GoMagic120, goTextAt)
+		parsed, err := pclntab.Parse(data, order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := func(first, names, funcdata uint64) []byte {
+			b := testkit.New(order)
+			b.D64(first, names).Zero(moduleFuncData - 16).D64(funcdata)
+			return b.Done()
+		}
+		right := words(table, table+parsed.Names(), gofunc)
+		relocation := testkit.New(order)
+		relocation.D64(module, 8, table, module+moduleNames, 8, table+parsed.Names(), module+moduleFuncData, 8, gofunc)
+		for _, tt := range []struct {
+			name, section string
+			data          []byte
+			relocated     bool
+			found         bool
+		}{
+			{"of its own", ".go.module", right, false, true},
+			{"among variables", ".noptrdata", append(make([]byte, 16), right...), false, true},
+			{"behind something like it", ".noptrdata", append(words(table, table, gofunc), right...), false, true},
+			{"by relocations", ".noptrdata", words(0, 0, 0), true, true},
+			{"other names", ".noptrdata", words(table, table+parsed.Names()+1, gofunc), false, false},
+			{"nowhere", ".noptrdata", words(table, table+parsed.Names(), 1<<40), false, false},
+			{"in no section", ".other", right, false, false},
+		} {
+			e := program(order)
+			e.Sections = append(e.Sections, testkit.ELFSection{Name: tt.section, Type: elfx.SectProgbits, Flags: alloc, Addr: module, Data: tt.data})
+			if tt.relocated {
+				e.Sections = append(e.Sections, testkit.ELFSection{Name: ".rela.dyn", Type: elfx.SectRela, Flags: alloc, Data: relocation.Done()})
+			}
+			f := parse(t, e.File())
+			f.Progs = append(f.Progs, elfx.Prog{Type: elfx.ProgLoad, Vaddr: gofunc, Off: 0, Filesz: 16, Memsz: 16})
+			for i, s := range sections(t, f) {
+				if s.Addr == module && i > 0 {
+					f.Progs = append(f.Progs, elfx.Prog{Type: elfx.ProgLoad, Vaddr: s.Addr, Off: s.Off, Filesz: s.Size, Memsz: s.Size})
+				}
+			}
+			got := goFuncData(f, &relocations{file: f}, table, parsed)
+			if (got != nil) != tt.found {
+				t.Errorf("%s, %s: got %x, want found %v", name, tt.name, got, tt.found)
+			}
+		}
+	}
+}
+
+func sections(t *testing.T, f *elfx.File) []elfx.Section {
+	t.Helper()
+	list, err := f.Sections()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestGoVersion(t *testing.T) {
+	const magic = "\xff Go buildinf:\x08"
+	header := func(flags byte, rest string) string { return magic + string(flags) + strings.Repeat("\x00", 16) + rest }
+	for name, tt := range map[string]struct{ section, data, want string }{
+		"inline":             {".go.buildinfo", header(2, "\x08go1.26.1more"), "go1.26.1"},
+		"big-endian":         {".go.buildinfo", header(3, "\x08go1.26.1"), "go1.26.1"},
+		"before Go 1.18":     {".go.buildinfo", header(0, "\x08go1.17.1"), ""},
+		"no section":         {".other", header(2, "\x08go1.26.1"), ""},
+		"another magic":      {".go.buildinfo", "x" + header(2, "\x08go1.26.1")[1:], ""},
+		"cut off":            {".go.buildinfo", header(2, "\x08go1.26."), ""},
+		"no length":          {".go.buildinfo", header(2, ""), ""},
+		"header cut off":     {".go.buildinfo", header(2, "")[:31], ""},
+		"damaged length":     {".go.buildinfo", header(2, strings.Repeat("\xff", 12)), ""},
+		"too long to be one": {".go.buildinfo", header(2, "\x81\x02"+strings.Repeat("x", 257)), ""},
+	} {
+		e := program(binary.LittleEndian)
+		e.Sections = append(e.Sections, testkit.ELFSection{Name: tt.section, Type: elfx.SectProgbits, Flags: alloc, Addr: 0x8000, Data: []byte(tt.data)})
+		if got := GoVersion(parse(t, e.File())); got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
 	}
 }

@@ -71,6 +71,9 @@ func New(f *elfx.File, debug ...*elfx.File) *Object {
 	o.golang = sync.OnceValue(func() *pclntab.Table {
 		t, err := openGoTable(f, &o.relas, 0)
 		o.problem(err)
+		if t != nil {
+			t = t.WithFuncData(goFuncData(f, &o.relas, goSection(f).Addr, t))
+		}
 		return t
 	})
 	for _, d := range append(debug[:len(debug):len(debug)], f) {
@@ -155,11 +158,7 @@ func (o *Object) resolve(addrs []uint64) [][]Location {
 	found := make([][]Location, len(addrs))
 	for i := range hits {
 		h := &hits[i]
-		loc := h.location()
-		o.addGo(h.addr, &loc)
-		if loc.Func != "" {
-			found[i] = []Location{loc}
-		}
+		found[i] = o.addGo(h.addr, h.location())
 		o.remember(h.addr, found[i])
 	}
 	return found

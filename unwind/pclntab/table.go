@@ -27,6 +27,8 @@ type Table struct {
 
 	names, cutab, files, pctab []byte
 	funcs                      []byte // functab, which _func structures follow
+	funcdata                   []byte // what is at moduledata.gofunc; nil if that is not known
+	namesAt                    uint64 // where names begins in the data
 }
 
 // The first word of the table [src/internal/abi/symtab.go].
@@ -70,6 +72,7 @@ func Parse(data []byte, order binary.ByteOrder) (*Table, error) {
 		}
 		*part = data[off:]
 	}
+	t.namesAt = order.Uint64(data[8+(words-5)*8:])
 	if have := uint64(len(t.funcs)) / t.width() / 2; t.nfunc >= have { // the end of the last one follows
 		return nil, bad(8, "nfunc", "%d functions, but room for less than %d", t.nfunc, have)
 	}

@@ -200,7 +200,7 @@ func FuzzTable(f *testing.F) {
 			if table == nil {
 				continue
 			}
-			table = table.At(base)
+			table = table.At(base).WithFuncData(data)
 			for i := range min(table.Len(), 100) {
 				addr := table.Entry(i) + uint64(skew)
 				fn, ok := table.Find(addr)
@@ -217,6 +217,9 @@ func FuzzTable(f *testing.F) {
 				}
 				if file, line := fn.Line(addr); (file == "") != (line == 0) || line < 0 {
 					t.Errorf("got %q line %d", file, line)
+				}
+				if calls := fn.Inlined(addr, nil); len(calls) == 1 || len(calls) > maxInlined+1 {
+					t.Errorf("got %d calls", len(calls))
 				}
 			}
 		}
