@@ -242,8 +242,9 @@ func (u *unit) lineAt(addr uint64) line {
 		if addr >= t.sequences[i].hi {
 			continue
 		}
-		if best := t.rowIn(&t.sequences[i], addr); best.line > 0 {
-			return line{u.fileName(best.file), lineNumber(best.line), lineNumber(best.column)}
+		best := t.rowIn(&t.sequences[i], addr)
+		if n := lineNumber(best.line); n > 0 {
+			return line{u.fileName(best.file), n, lineNumber(best.column)}
 		}
 		break
 	}

@@ -48,6 +48,7 @@ func TestRowsOfOneAddress(t *testing.T) {
 		{"none begins a statement", []r{{1, 10, false}, {1, 11, false}}, "a.c:11"},
 		{"the last is in another file", []r{{1, 10, true}, {2, 31, false}}, "b.c:31"},
 		{"the statement is in another file", []r{{2, 31, true}, {1, 10, false}}, "a.c:10"},
+		{"a line that is none", []r{{1, -2, true}}, ".:0"}, // the Go compiler writes -2
 		{"the last is of no line", []r{{1, 10, true}, {1, 0, false}}, ".:0"},
 	}
 	for _, order := range bothOrders {
