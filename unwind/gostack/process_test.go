@@ -116,7 +116,8 @@ func (p *process) structures() {
 		b.Mark(g + ".sched.sp").D64(0).Mark(g + ".sched.pc").D64(0)
 		until(g, p.layout.schedLR)
 		b.Mark(g + ".sched.lr").D64(0)
-		until(g, gSize)
+		until(g, lockedTo-8)
+		b.Mark(g + ".lockedm").D64(0)
 	}
 	for _, g := range []string{"g0", "gsignal", "g", "idle"} {
 		b.Mark(g + ".lo").Zero(0x1000).Mark(g + ".hi")

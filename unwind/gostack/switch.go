@@ -91,10 +91,11 @@ func (s *Stepper) jump(f *frame, row *arch.Row) error {
 
 // learnFrom learns the structures of the thread if g is known in the frame. A
 // failure is not an error yet: asmcgocall has another g, and functions that need
-// the thread report that it is unknown.
+// the thread report that it is unknown. A goroutine that the runtime has put aside
+// may lead to the thread that waits for it.
 func (s *Stepper) learnFrom(f *frame) {
-	if g, known := f.Regs.Get(s.abi.g); known {
-		_ = s.thread.learn(f.Mem, g)
+	if g, known := f.Regs.Get(s.abi.g); known && s.thread.learn(f.Mem, g) != nil {
+		_ = s.thread.learnWaiting(f.Mem, g)
 	}
 }
 

@@ -152,7 +152,8 @@ var switches = []struct {
 		p.come("runtime.morestack", p.word(p.at("g0.sched.sp"))-16, p.at("g0"))
 		return caller{outermost: true}
 	}, lies: []lie{
-		{"g", withoutG, errNoG}, set("g0.m", zero, errNoG), missing("g0.sched.sp", errFault),
+		{"g", withoutG, errNoG},
+		set("g0.m", zero, errNoG), missing("g0.sched.sp", errFault),
 		{"C called the goroutine", func(p *process) { p.calls("crosscall2", "runtime.cgocallback", p.word(p.at("g0.sched.sp"))) }, errWaiting},
 		{"SP", func(p *process) { p.moveSP(24) }, errG0},
 		{"SP far below", func(p *process) { p.moveSP(-24) }, errG0},
@@ -194,6 +195,22 @@ var switches = []struct {
 		p.park()
 		return p.callBack("idle")
 	}, lies: []lie{
+		{"arguments", lieOfArguments, errCallback},
+		{"SP", func(p *process) { p.last().regs[p.a.SP] = p.at("g.hi") - 0x800 }, errCallback},
+	}},
+	{name: "cgocallback, of a goroutine that the runtime has put aside", set: func(p *process) caller {
+		p.put("m.curg", 0)
+		p.put("idle.lockedm", p.at("m"))
+		return p.callBack("idle")
+	}, lies: []lie{
+		set("idle.lockedm", zero, errNoG),
+		set("idle.lockedm", label("g0"), errNoG),
+		{"lockedm between words", func(p *process) { p.add("idle.lockedm", 1) }, errNoG},
+		set("m.curg", label("g"), errNoG), // it does not wait
+		set("g0.m", label("g"), errNoG),
+		set("gsignal.m", zero, errNoG),
+		set("idle.m", label("g0"), errNoG),
+		missing("idle.lockedm", errNoG), missing("idle.m", errNoG), missing("m.g0", errNoG),
 		{"arguments", lieOfArguments, errCallback},
 		{"SP", func(p *process) { p.last().regs[p.a.SP] = p.at("g.hi") - 0x800 }, errCallback},
 	}},

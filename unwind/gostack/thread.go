@@ -45,6 +45,34 @@ func (w *words) at(addr uint64) uint64 {
 	return v
 }
 
+// lockedFrom to lockedTo is the part of g, in bytes, that has g.lockedm in all versions.
+const lockedFrom, lockedTo = 200, 240
+
+// learnWaiting finds the structures of the thread that waits for goroutine g, which
+// no thread runs: the runtime keeps a goroutine that C called with the thread of
+// that call [src/runtime/cgocall.go: cgocallbackg, lockOSThread].
+func (t *thread) learnWaiting(mem *memreader.Words, g uint64) error {
+	w := words{mem: mem}
+	if t.known || w.at(g+gM) != 0 || w.err != nil {
+		return errors.Join(errG, w.err)
+	}
+	for off := uint64(lockedFrom); off < lockedTo; off += 8 {
+		w := words{mem: mem}
+		m := w.at(g + off)
+		if m == 0 || m%8 != 0 {
+			continue
+		}
+		g0 := w.at(m + mG0)
+		var found thread
+		if w.err == nil && w.at(g0+gM) == m && w.err == nil && found.learn(mem, g0) == nil && found.curg == 0 {
+			found.parked = g
+			*t = found
+			return nil
+		}
+	}
+	return errG
+}
+
 // learn finds the structures of the thread from g, one of the thread's three
 // stacks. It accepts them if m.g0.m, m.gsignal.m and m.curg.m are all m, and if g
 // is g0, gsignal or curg.
