@@ -17,14 +17,14 @@ func (s *session) goroutines(ctx context.Context, _ *place, args string) (string
 	progress := s.startProgress("Listing goroutines")
 	defer progress.end()
 	var b strings.Builder
-	cut, hidden := false, 0
+	cut, hidden, without := false, 0, ""
 	opts := goroutines.Options{MaxFrames: s.spec.Options.MaxFrames, Select: func(_ int64, runtime bool) bool {
 		if runtime && args != "all" {
 			hidden++
 			return false
 		}
 		return true
-	}}
+	}, Without: func(reason string) { without = reason }}
 	err := goroutines.List(ctx, s.snap.process, opts, func(g *report.Goroutine, _ bool) bool {
 		cut = b.Len() > maxOutput
 		if !cut {
@@ -41,6 +41,9 @@ func (s *session) goroutines(ctx context.Context, _ *place, args string) (string
 		fmt.Fprintf(&b, "the list is incomplete: %s\n", oneLine(err.Error()))
 	case cut:
 		b.WriteString("... and more; sfcore goroutines prints all\n")
+	}
+	if without != "" {
+		fmt.Fprintf(&b, "delve did not take part: %s\n", oneLine(without))
 	}
 	if hidden > 0 {
 		fmt.Fprintf(&b, "%d goroutines of Go's runtime are left out; goroutines all prints them\n", hidden)

@@ -1,10 +1,23 @@
 package process
 
+import (
+	"errors"
+	"iter"
+
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/symbol"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/unwind/gostack"
+	"github.com/sfcore/sfcore/unwind/pclntab"
+)
+
 // GoProgram is the Go program in a process, as tools for Go want to know it.
 type GoProgram struct {
 	// File is a name by which this process can open the program, DebugFile its
 	// separate file with debug information; "" if there is none.
 	File, DebugFile string
+	// HasDebug is set if it has debug information, in either file.
+	HasDebug bool
 	// Entry is the address of its entry point in memory.
 	Entry uint64
 }
@@ -17,5 +30,37 @@ func (p *Process) GoProgram() (program GoProgram, ok bool) {
 	if m == nil {
 		return GoProgram{}, false
 	}
-	return GoProgram{File: m.Files.Open, DebugFile: m.DebugFile(), Entry: m.Image().Entry + m.Bias}, true
+	return GoProgram{File: m.Files.Open, DebugFile: m.DebugFile(), HasDebug: m.Source() != nil, Entry: m.Image().Entry + m.Bias}, true
+}
+
+// GoFunction returns the Go function that is at an address, by Go's own tables: those
+// of the program, or of a library or plugin written in Go.
+func (p *Process) GoFunction(addr uint64) (pclntab.Func, bool) {
+	m := p.modules.At(addr)
+	if m == nil || m.Tables.Go == nil {
+		return pclntab.Func{}, false
+	}
+	return m.Tables.Go.Find(addr)
+}
+
+// ErrNoGo is returned by Goroutines for a process without a Go program.
+var ErrNoGo = errors.New("no Go program was found in this process")
+
+// Goroutines returns the goroutines of the Go program, in the order in which the
+// runtime has them. It needs neither symbols nor debug information. For errors see
+// [gostack.Program.Goroutines]; besides, there is ErrNoGo.
+func (p *Process) Goroutines() (iter.Seq[gostack.Goroutine], error) {
+	m := p.modules.WithGo()
+	if m == nil {
+		return nil, ErrNoGo
+	}
+	program := gostack.Program{
+		Arch: p.img.Arch, Mem: p.Memory(), Find: p.GoFunction, Version: symbol.GoVersion(m.Image()),
+	}
+	for _, s := range m.Image().Progs {
+		if s.Type == elfx.ProgLoad && s.Flags&elfx.ProgWrite != 0 {
+			program.Data = append(program.Data, memreader.Segment{Addr: s.Vaddr + m.Bias, Size: s.Memsz})
+		}
+	}
+	return program.Goroutines()
 }

@@ -52,12 +52,23 @@ func (p *Process) NewWalker() *Walker {
 // Walk walks the stack of a thread. If a file shrinks meanwhile, the stack ends
 // there; the program continues.
 func (w *Walker) Walk(th *core.Thread) *Stack {
+	return w.walk(th, w.process.img.Trapped(th, w.process.Memory()))
+}
+
+// WalkSaved is Walk for registers that a scheduler saved and that no processor
+// holds. Their pc is a return address unless exact is set: then nothing has been
+// executed yet.
+func (w *Walker) WalkSaved(th *core.Thread, exact bool) *Stack { return w.walk(th, !exact) }
+
+// walk walks the stack of a thread. behind is set if the pc is the address after
+// the instruction that was executed last.
+func (w *Walker) walk(th *core.Thread, behind bool) *Stack {
 	s := &Stack{Thread: th}
 	if th.Err != nil {
 		s.Stop = unwind.Stop{Reason: unwind.NoUnwindInfo, Detail: th.Err}
 		return s
 	}
-	w.unwinder.PACMask, w.unwinder.Trapped = th.PACMask, w.process.img.Trapped(th, w.process.Memory())
+	w.unwinder.PACMask, w.unwinder.Trapped = th.PACMask, behind
 	fault := memreader.Guard(func() { s.Frames, s.Stop = w.unwinder.Unwind(w.frames[:0], &th.Regs) })
 	if fault != nil {
 		s.Frames, s.Stop = w.unwinder.Interrupted(), unwind.Stop{Reason: unwind.UnreadableMemory, Detail: module.ErrShrunk}

@@ -75,14 +75,11 @@ func open(t *testing.T) (*module.Set, *wire.Setup) {
 func list(t *testing.T, s *wire.Setup, mem memreader.Reader) (n, unknown int, err error) {
 	t.Helper()
 	t.Setenv(mainEnv, "1")
-	err = wire.List(t.Context(), os.Args[0], s, mem, wire.Sink{
-		Begin: func(wire.Text) {},
-		Goroutine: func(g *wire.Goroutine) bool {
-			if n++; g.Err != "" {
-				unknown++
-			}
-			return true
-		},
+	err = wire.List(t.Context(), os.Args[0], s, mem, func(g *wire.Goroutine) bool {
+		if n++; g.Err != "" {
+			unknown++
+		}
+		return true
 	})
 	if errors.Is(err, syscall.ENOEXEC) {
 		t.Skip("an emulator runs this test, and cannot run it again")

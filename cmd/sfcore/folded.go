@@ -32,7 +32,7 @@ func (goroutineFolded) head(*report.Document) []byte { return nil }
 
 func (goroutineFolded) separator() string { return "" }
 
-func (goroutineFolded) tail(*process.Process, int) []byte { return nil }
+func (goroutineFolded) tail(*process.Process, int, string) []byte { return nil }
 
 func (goroutineFolded) goroutine(r *report.Goroutine) []byte {
 	return appendFolded(nil, &r.Stop, len(r.Frames), func(i int) *report.Frame { return &r.Frames[i].Frame }, len(r.IDs))

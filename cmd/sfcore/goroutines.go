@@ -42,11 +42,14 @@ func newGoroutinesCommand() *cobra.Command {
 says what each one waits for, and names its first function and the go statement
 that created it. With -p it does the same for a live process, at one moment.
 
-delve finds the goroutines in memory that sfcore reads. It needs the program's
-debug information, so it cannot read programs built with -ldflags=-w. It knows
-amd64 and little-endian aarch64. sfcore walks the stacks as bt does, from the
-registers that Go's scheduler saved or from those of the thread, and compares
-them with delve's. Where the two differ, both are printed.
+delve finds the goroutines in memory that sfcore reads. sfcore walks the stacks as
+bt does, from the registers that Go's scheduler saved or from those of the thread,
+and compares them with delve's. Where the two differ, both are printed.
+
+delve needs the program's debug information, and knows amd64 and little-endian
+aarch64. For programs built with -ldflags=-w or "-s -w", and for s390x and
+big-endian aarch64, sfcore finds the goroutines itself, in the structures of Go's
+runtime (Go 1.18 to 1.26). Then there are no variables, and nothing to compare.
 
 delve runs in ` + delveProgram + `, which must be next to sfcore or in PATH. A damaged core
 that makes delve fail ends only that program.
@@ -129,13 +132,15 @@ type goroutineLister struct {
 	printed    int
 	hidden     int
 	incomplete bool
+	without    string // why delve did not take part; "" if it did
 }
 
 func (l *goroutineLister) print(cmd *cobra.Command) error {
 	l.byStack = make(map[string]*report.Goroutine)
 	left := slices.Clone(l.command.ids)
 	opts := goroutines.Options{
-		Locals: l.command.locals, RuntimeLocals: l.command.all, MaxFrames: l.command.frames,
+		Without: func(reason string) { l.without = reason },
+		Locals:  l.command.locals, RuntimeLocals: l.command.all, MaxFrames: l.command.frames,
 		Select: func(id int64, runtime bool) bool {
 			if i := slices.Index(left, id); i >= 0 && id != 0 {
 				left = slices.Delete(left, i, i+1)
@@ -163,11 +168,14 @@ func (l *goroutineLister) print(cmd *cobra.Command) error {
 	for _, r := range l.groups {
 		l.write(r)
 	}
-	_, _ = l.out.Write(l.form.tail(l.process, l.hidden))
+	_, _ = l.out.Write(l.form.tail(l.process, l.hidden, l.without))
 	if err := l.out.Flush(); err != nil { // the first error of all the writes
 		return fmt.Errorf("writing the result: %w", err)
 	}
 	sayProblems(cmd.ErrOrStderr(), l.process)
+	if l.without != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: delve did not take part: %s; goroutines are those of the runtime's own list, without variables\n", plain(l.without))
+	}
 	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: the list is incomplete: %s\n", plain(err.Error()))
 	}

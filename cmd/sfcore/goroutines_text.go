@@ -13,8 +13,9 @@ type goroutineFormat interface {
 	head(*report.Document) []byte
 	goroutine(*report.Goroutine) []byte
 	separator() string
-	// tail gets the number of goroutines of the runtime that were left out.
-	tail(t *process.Process, hidden int) []byte
+	// tail gets the number of goroutines of the runtime that were left out, and why
+	// delve did not take part; "" if it did.
+	tail(t *process.Process, hidden int, without string) []byte
 }
 
 func newGoroutineFormat(name string, paint painter) goroutineFormat {
@@ -113,7 +114,7 @@ func (w *goroutineText) delve(b []byte, d *report.DelveStack) []byte {
 	return b
 }
 
-func (w *goroutineText) tail(t *process.Process, hidden int) []byte {
+func (w *goroutineText) tail(t *process.Process, hidden int, _ string) []byte {
 	var b []byte
 	if hidden > 0 {
 		b = fmt.Appendf(b, "\n%d goroutines of Go's runtime are left out; --all prints them\n", hidden)
@@ -132,8 +133,8 @@ func (goroutineJSON) goroutine(r *report.Goroutine) []byte { return encode(r) }
 
 func (goroutineJSON) separator() string { return ",\n" }
 
-func (goroutineJSON) tail(t *process.Process, hidden int) []byte {
-	return members("],\n\"hidden\":", hidden, `,"modules":`, describeModules(t), `,"problems":`, t.Problems(), "}\n")
+func (goroutineJSON) tail(t *process.Process, hidden int, without string) []byte {
+	return members("],\n\"hidden\":", hidden, withoutDelve(without)+`,"modules":`, describeModules(t), `,"problems":`, t.Problems(), "}\n")
 }
 
 // goroutineLines renders a line for the process, one for each goroutine, and one
@@ -150,6 +151,14 @@ func (goroutineLines) goroutine(r *report.Goroutine) []byte {
 
 func (goroutineLines) separator() string { return "" }
 
-func (goroutineLines) tail(t *process.Process, hidden int) []byte {
-	return members(`{"hidden":`, hidden, `,"modules":`, describeModules(t), `,"problems":`, t.Problems(), "}\n")
+func (goroutineLines) tail(t *process.Process, hidden int, without string) []byte {
+	return members(`{"hidden":`, hidden, withoutDelve(without)+`,"modules":`, describeModules(t), `,"problems":`, t.Problems(), "}\n")
+}
+
+// withoutDelve renders a member of an object, or nothing.
+func withoutDelve(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return `,"withoutDelve":` + string(encode(reason))
 }

@@ -53,7 +53,7 @@ var imports = map[string]string{
 	"unwind/gostack":      "arch memreader unwind/pclntab unwind",
 	"internal/symbol":     "arch internal/elfx unwind/pclntab",
 	"internal/delve/rpc":  "arch memreader core",
-	"internal/delve/wire": "arch memreader",
+	"internal/delve/wire": "memreader",
 
 	"internal/dwarf/info":  "internal/elfx",
 	"internal/dwarf/value": "arch memreader internal/dwarf/expr internal/dwarf/info",
@@ -63,10 +63,10 @@ var imports = map[string]string{
 	"sframe/synth":        "arch sframe cfi internal/elfx",
 
 	"internal/module": "report arch memreader internal/elfx internal/linkmap internal/gdbjit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod",
-	"process":         "report arch memreader internal/elfx core unwind unwind/codewalk unwind/gostack internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
+	"process":         "report arch memreader internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
 
 	"internal/companion":        "",
-	"internal/delve/goroutines": "internal/companion report arch core unwind process internal/delve/wire",
+	"internal/delve/goroutines": "internal/companion report arch core unwind unwind/gostack process internal/delve/wire",
 
 	"dap":          "internal/delve/goroutines report process arch memreader internal/disasm core unwind",
 	"dap/daptest":  "",

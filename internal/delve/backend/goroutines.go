@@ -54,16 +54,6 @@ func (l *lister) all(send func(*wire.Goroutine) error) error {
 	return nil
 }
 
-// text returns where Go code is.
-func (l *lister) text() (wire.Text, error) {
-	lo, err := globalUint(l.target, "runtime.firstmoduledata.text")
-	if err != nil {
-		return wire.Text{}, fmt.Errorf("runtime.firstmoduledata: %w", err)
-	}
-	hi, err := globalUint(l.target, "runtime.firstmoduledata.etext")
-	return wire.Text{Lo: lo, Hi: hi}, err
-}
-
 // States of a goroutine that delve has no names for [src/runtime/runtime2.go].
 const (
 	gDeadExtra = 11     // of a thread that may call Go from C
@@ -71,7 +61,7 @@ const (
 )
 
 // statuses are the states of goroutines [src/runtime/traceback.go:
-// gStatusStrings].
+// gStatusStrings]. Package gostack has them too, but is not linked into sfcore-delve.
 var statuses = []string{
 	"idle", "runnable", "running", "syscall", "waiting", 6: "dead", 8: "copystack", 9: "preempted", 10: "leaked",
 }

@@ -61,13 +61,6 @@ func list(conn *wire.Conn, s *wire.Setup, limit func(uint64) error) (err error) 
 		return fmt.Errorf("delve: %s: %w", s.File, err)
 	}
 	l := &lister{target: t, setup: s, reasons: waitReasons(t)}
-	text, err := l.text()
-	if err != nil {
-		return fmt.Errorf("delve: %w", err)
-	}
-	if err := conn.SendText(text); err != nil {
-		return err
-	}
 	return l.all(conn.Send)
 }
 

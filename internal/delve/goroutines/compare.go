@@ -2,6 +2,7 @@ package goroutines
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sfcore/sfcore/internal/delve/wire"
 	"github.com/sfcore/sfcore/report"
@@ -11,11 +12,17 @@ import (
 // variables that delve found to frames that are the same. It returns how delve's
 // frames differ, or nil if they do not. It does not compare frames of C code,
 // because delve knows too little about them.
-func compareStacks(ours []report.GoroutineFrame, g *wire.Goroutine, text wire.Text) *report.DelveStack {
-	groups, theirs := goFrames(ours, text), g.GoFrames(text)
+func compareStacks(ours []report.GoroutineFrame, g *wire.Goroutine, isGo func(pc uint64) bool) *report.DelveStack {
+	groups, theirs := goFrames(ours, isGo), g.GoFrames(isGo)
 	skipped := trampolines(ours)
 	groups = slices.DeleteFunc(groups, func(r frameRange) bool { return slices.Contains(skipped, ours[r.lo].PC) })
-	theirs = slices.DeleteFunc(theirs, func(f []wire.Frame) bool { return slices.Contains(skipped, report.Addr(f[0].PC)) })
+	theirs = slices.DeleteFunc(theirs, func(f []wire.Frame) bool {
+		return slices.Contains(skipped, report.Addr(f[0].PC)) || f[len(f)-1].Function == invented
+	})
+	groups = slices.DeleteFunc(groups, func(r frameRange) bool {
+		name := strings.TrimSuffix(ours[r.hi-1].Function, ".abi0")
+		return slices.Contains(switches, name) && !slices.ContainsFunc(theirs, func(f []wire.Frame) bool { return f[0].PC == uint64(ours[r.lo].PC) })
+	})
 
 	same := func(i, j int) bool {
 		if uint64(ours[groups[i].lo].PC) != theirs[j][0].PC {
@@ -53,6 +60,14 @@ func compareStacks(ours []report.GoroutineFrame, g *wire.Goroutine, text wire.Te
 	return r
 }
 
+// invented is a function in which no thread ever is: the runtime has its address as
+// the pc of a goroutine that is left for another stack. delve shows a frame of it, and
+// loses those of the functions that switched.
+const invented = "runtime.systemstack_switch"
+
+// switches are the functions between Go and C of which delve loses frames.
+var switches = []string{"runtime.asmcgocall", "crosscall2"}
+
 // trampolines returns the pcs of the frames between a signal handler in Go and the
 // code that the signal interrupted: the kernel's trampoline, and the function that
 // the kernel called. delve leaves most of these frames out.
@@ -70,14 +85,14 @@ func trampolines(frames []report.GoroutineFrame) []report.Addr {
 type frameRange struct{ lo, hi int }
 
 // goFrames returns the indexes of the physical frames of Go code in a stack.
-func goFrames(frames []report.GoroutineFrame, text wire.Text) []frameRange {
+func goFrames(frames []report.GoroutineFrame, isGo func(pc uint64) bool) []frameRange {
 	var list []frameRange
 	lo := 0
 	for i := range frames {
 		if frames[i].Inlined {
 			continue
 		}
-		if text.Contains(uint64(frames[i].PC)) {
+		if isGo(uint64(frames[i].PC)) {
 			list = append(list, frameRange{lo, i + 1})
 		}
 		lo = i + 1

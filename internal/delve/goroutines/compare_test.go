@@ -8,7 +8,7 @@ import (
 )
 
 func TestCompareStacks(t *testing.T) {
-	text := wire.Text{Lo: 0x1000, Hi: 0x2000}
+	isGo := func(pc uint64) bool { return pc>>12 == 1 }
 	// C at 0x9000 and above; an address twice is an inlined call and its frame.
 	frames := func(pcs ...report.Addr) []report.GoroutineFrame {
 		var list []report.GoroutineFrame
@@ -48,7 +48,7 @@ func TestCompareStacks(t *testing.T) {
 		{"a frame twice", frames(0x1001, 0x1002, 0x1002+1, 0x1002), theirs(0x1001, 0x1002), "", 2, 4, 0, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := compareStacks(test.ours, &wire.Goroutine{Frames: test.theirs, Err: test.err}, text)
+			got := compareStacks(test.ours, &wire.Goroutine{Frames: test.theirs, Err: test.err}, isGo)
 			if test.from < 0 {
 				if got != nil {
 					t.Errorf("got %+v, want no difference", got)
@@ -65,5 +65,40 @@ func TestCompareStacks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// delve's frame of systemstack_switch is no difference, and neither are the frames
+// of the switch that it loses. Those that it has are compared.
+func TestCompareSwitches(t *testing.T) {
+	isGo := func(pc uint64) bool { return pc>>12 == 1 }
+	ours := func() []report.GoroutineFrame {
+		var list []report.GoroutineFrame
+		for i, name := range []string{"main.callback", "crosscall2", "c", "runtime.asmcgocall.abi0", "runtime.cgocall"} {
+			pc := report.Addr(0x1000 + i)
+			if name == "c" {
+				pc = 0x9000
+			}
+			list = append(list, report.GoroutineFrame{Frame: report.Frame{PC: pc, Function: name}})
+		}
+		return list
+	}
+	frame := func(pc uint64, name string) wire.Frame {
+		return wire.Frame{Place: wire.Place{PC: pc, Function: name}}
+	}
+	callback, cgocall, invention := frame(0x1000, "main.callback"), frame(0x1004, "runtime.cgocall"), frame(0x1100, invented)
+	for name, tt := range map[string]struct {
+		theirs []wire.Frame
+		same   bool
+	}{
+		"invented":            {[]wire.Frame{callback, invention, cgocall}, true},
+		"left out":            {[]wire.Frame{callback, cgocall}, true},
+		"one is there":        {[]wire.Frame{callback, frame(0x1003, "runtime.asmcgocall"), cgocall}, true},
+		"at another pc":       {[]wire.Frame{callback, frame(0x1103, "runtime.asmcgocall"), cgocall}, false},
+		"another is lost too": {[]wire.Frame{callback, invention}, false},
+	} {
+		if got := compareStacks(ours(), &wire.Goroutine{Frames: tt.theirs}, isGo); (got == nil) != tt.same {
+			t.Errorf("%s: got %+v, want the same: %v", name, got, tt.same)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 // Package goroutines lists the goroutines of a Go program in a process: delve, in
-// a program of its own, finds them, and sfcore walks their stacks. Every front end
-// that shows goroutines takes them from here, with their trust.
+// a program of its own, finds them, or sfcore itself does in programs that delve
+// cannot read. sfcore walks their stacks. Every front end that shows goroutines takes
+// them from here, with their trust.
 package goroutines
 
 import (
@@ -11,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
@@ -19,6 +21,7 @@ import (
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
+	"github.com/sfcore/sfcore/unwind/gostack"
 )
 
 // Options say how the goroutines of a process are listed.
@@ -30,6 +33,9 @@ type Options struct {
 	// Locals asks for variables. RuntimeLocals asks for those of the runtime's
 	// functions, too.
 	Locals, RuntimeLocals bool
+	// Without is called before the first goroutine if delve does not take part, with
+	// the reason. There are then no variables. nil if nobody wants to know.
+	Without func(reason string)
 	// MaxFrames bounds the stacks that delve walks; 0 for unwind.DefaultMaxFrames.
 	MaxFrames int
 }
@@ -37,37 +43,77 @@ type Options struct {
 // findDelve finds the program that delve is in; see docs/RATIONALE.md.
 func findDelve() (string, error) { return companion.Find("sfcore-delve") }
 
-// ErrNoGo is returned by List for a process without a Go program.
-var ErrNoGo = errors.New("no Go program was found in this process")
-
 // List calls found for the goroutines of a Go program, in the order in which
 // the process has them, until it returns false. complete tells whether the stack
 // was followed to its end and delve sees no more of it.
 //
 // delve finds the goroutines, in a program of its own. Their stacks are walked as
 // those of threads, from the registers that Go's scheduler saved or those of the
-// thread, and compared with delve's. The error says why the list ends early;
-// goroutines that were found before are good.
+// thread, and compared with delve's. If delve cannot list any, sfcore itself finds
+// them in the structures of Go's runtime, and Options.Without is told.
+//
+// The error says why the list ends early; goroutines that were found before are
+// good. It is process.ErrNoGo for a process without a Go program.
 func List(ctx context.Context, p *process.Process, opts Options, found func(g *report.Goroutine, complete bool) bool) error {
-	setup, err := delveSetup(p)
+	w := walker{process: p, walker: p.NewWalker()}
+	begun := false
+	without := w.byDelve(ctx, &opts, func(g *wire.Goroutine) bool {
+		begun = true
+		return !opts.selects(g) || found(w.describe(g, w.saved(g), true))
+	})
+	if without == nil || begun || ctx.Err() != nil || errors.Is(without, process.ErrNoGo) {
+		return without
+	}
+	own, err := p.Goroutines()
+	if err != nil {
+		return fmt.Errorf("%w; without delve: %w", without, err)
+	}
+	if opts.Without != nil {
+		opts.Without(without.Error())
+	}
+	deadline := time.Now().Add(maxTime)
+	for g := range own {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case time.Now().After(deadline):
+			return fmt.Errorf("there are more goroutines than can be listed in %v", maxTime)
+		}
+		if r := w.found(&g); opts.selects(r) && !found(w.describe(r, g.Saved.Regs(p.Image().Arch), false)) {
+			break
+		}
+	}
+	return nil
+}
+
+// maxTime bounds the time of a list that sfcore makes itself, as that of delve's. A
+// damaged one may have 16 million goroutines.
+const maxTime = 10 * time.Minute
+
+func (o *Options) selects(g *wire.Goroutine) bool {
+	return o.Select == nil || o.Select(g.ID, g.Runtime)
+}
+
+// byDelve has delve find the goroutines.
+func (w *walker) byDelve(ctx context.Context, opts *Options, found func(g *wire.Goroutine) bool) error {
+	setup, err := delveSetup(w.process)
 	if err != nil {
 		return err
 	}
 	setup.MaxFrames, setup.Locals, setup.Runtime = cmp.Or(opts.MaxFrames, unwind.DefaultMaxFrames), opts.Locals, opts.RuntimeLocals
-	w := walker{process: p, walker: p.NewWalker()}
-	return wire.Lister(ctx, findDelve, setup, p.Memory(), wire.Sink{
-		Begin: func(text wire.Text) { w.text = text },
-		Goroutine: func(g *wire.Goroutine) bool {
-			if opts.Select != nil && !opts.Select(g.ID, g.Runtime) {
-				return true
-			}
-			return found(w.describe(g))
-		},
-	})
+	w.readSaved()
+	return wire.Lister(ctx, findDelve, setup, w.process.Memory(), found)
 }
 
 // delveSetup says what delve is to look at, or why it cannot.
 func delveSetup(p *process.Process) (*wire.Setup, error) {
+	program, ok := p.GoProgram()
+	if !ok {
+		if problems := p.Problems(); len(problems) > 0 {
+			return nil, fmt.Errorf("%w; %s", process.ErrNoGo, strings.Join(problems, "; "))
+		}
+		return nil, process.ErrNoGo
+	}
 	img := p.Image()
 	a := img.Arch
 	if a.Delve == "" {
@@ -75,14 +121,10 @@ func delveSetup(p *process.Process) (*wire.Setup, error) {
 		if _, little := arch.Named(a.Name, false); little && a.BigEndian {
 			name = "big-endian " + name
 		}
-		return nil, fmt.Errorf("delve does not support %s; use bt to print the stacks of threads", name)
+		return nil, fmt.Errorf("delve does not support %s", name)
 	}
-	program, ok := p.GoProgram()
-	if !ok {
-		if problems := p.Problems(); len(problems) > 0 {
-			return nil, fmt.Errorf("%w; %s", ErrNoGo, strings.Join(problems, "; "))
-		}
-		return nil, ErrNoGo
+	if !program.HasDebug {
+		return nil, fmt.Errorf("%s has no debug information that delve can read", program.File)
 	}
 	s := &wire.Setup{Arch: a.Delve, File: program.File, Debug: program.DebugFile, Entry: program.Entry}
 	if self := "/proc/self/"; strings.HasPrefix(s.File, self) {
@@ -100,23 +142,50 @@ func delveSetup(p *process.Process) (*wire.Setup, error) {
 type walker struct {
 	process *process.Process
 	walker  *process.Walker
-	text    wire.Text // where Go code is
+	savedBy map[int64]gostack.Saved // by id: what the scheduler saved, beside delve's account
 }
 
-// describe walks the stack of a goroutine and compares it with delve's.
-func (w *walker) describe(g *wire.Goroutine) (r *report.Goroutine, complete bool) {
+// maxSaved bounds the goroutines for which savedBy is filled in, to 100 MB.
+const maxSaved = 1 << 20
+
+// readSaved reads what the scheduler saved. delve tells less: not the link register,
+// and not where the structure of the goroutine is.
+func (w *walker) readSaved() {
+	own, err := w.process.Goroutines()
+	if err != nil {
+		return // delve's account is enough for most stacks
+	}
+	w.savedBy = make(map[int64]gostack.Saved)
+	left := maxSaved
+	for g := range own {
+		if left--; left < 0 {
+			break
+		}
+		w.savedBy[g.ID] = g.Saved
+	}
+}
+
+// saved returns the registers of a goroutine that delve found.
+func (w *walker) saved(g *wire.Goroutine) arch.Regs {
+	s, ok := w.savedBy[g.ID]
+	if !ok || s.PC != g.Saved.PC || s.SP != g.Saved.SP {
+		s = gostack.Saved{PC: g.Saved.PC, SP: g.Saved.SP, FP: g.Saved.FP}
+	}
+	return s.Regs(w.process.Image().Arch)
+}
+
+// describe walks the stack of a goroutine from the registers that were saved, or
+// those of its thread. If it is delve that found the goroutine, the stack is compared
+// with delve's.
+func (w *walker) describe(g *wire.Goroutine, saved arch.Regs, byDelve bool) (r *report.Goroutine, complete bool) {
 	r = &report.Goroutine{
 		ID: g.ID, Status: g.Status, WaitReason: g.WaitReason, TID: g.TID, Runtime: g.Runtime,
 		Start: place(&g.Start), Created: place(&g.Created), Frames: []report.GoroutineFrame{},
 	}
-	th, err := w.thread(g)
+	s, err := w.walk(g, saved)
 	if err != nil {
 		r.Stop = report.Stop{Reason: unwind.NoUnwindInfo, Detail: err.Error()}
 		return r, false
-	}
-	s := w.walker.Walk(th)
-	if g.TID == 0 {
-		w.savedByScheduler(s, g)
 	}
 	complete = s.Complete()
 	thread := w.walker.Describe(s, false)
@@ -124,17 +193,18 @@ func (w *walker) describe(g *wire.Goroutine) (r *report.Goroutine, complete bool
 	for i := range thread.Frames {
 		r.Frames = append(r.Frames, report.GoroutineFrame{Frame: thread.Frames[i]})
 	}
-	r.Delve = compareStacks(r.Frames, g, w.text)
+	if byDelve {
+		r.Delve = compareStacks(r.Frames, g, w.isGo)
+	}
 	return r, complete && (r.Delve == nil || r.Delve.LeavesOut())
 }
 
-// thread returns what runs a goroutine, or would with the registers that were
-// saved of it.
-func (w *walker) thread(g *wire.Goroutine) (*core.Thread, error) {
+// walk walks the stack of a goroutine.
+func (w *walker) walk(g *wire.Goroutine, saved arch.Regs) (*process.Stack, error) {
 	img := w.process.Image()
 	for i := range img.Threads {
 		if th := &img.Threads[i]; g.TID != 0 && th.ID == g.TID {
-			return th, nil
+			return w.walker.Walk(th), nil
 		}
 	}
 	switch {
@@ -142,14 +212,34 @@ func (w *walker) thread(g *wire.Goroutine) (*core.Thread, error) {
 		return nil, errors.New(g.Err)
 	case g.Status == "running":
 		return nil, errors.New("the goroutine is running, but no thread runs it")
-	case !w.text.Contains(g.Saved.PC):
+	case !w.isGo(g.Saved.PC):
 		return nil, fmt.Errorf("the goroutine's saved pc, %#x, is not in Go code", g.Saved.PC)
 	}
-	th := &core.Thread{Regs: g.Saved.Regs(img.Arch)}
+	th := &core.Thread{Regs: saved}
 	if len(img.Threads) > 0 {
 		th.PACMask = img.Threads[0].PACMask
 	}
-	return th, nil
+	s := w.walker.WalkSaved(th, w.begins(g.Saved.PC))
+	w.savedByScheduler(s, g)
+	return s, nil
+}
+
+// isGo reports whether pc, or the byte before it, is Go code: of the program, or of
+// a plugin that it has loaded. The linker lists C code beside Go's, but does not tell
+// where SP is in it.
+func (w *walker) isGo(pc uint64) bool {
+	f, ok := w.process.GoFunction(pc - 1)
+	if ok {
+		_, ok = f.SPDelta(pc - 1)
+	}
+	return ok || w.begins(pc)
+}
+
+// begins reports whether pc is the address of a function's first instruction. A
+// goroutine that has not run yet continues there.
+func (w *walker) begins(pc uint64) bool {
+	f, ok := w.process.GoFunction(pc)
+	return ok && f.Entry == pc
 }
 
 // savedByScheduler marks the innermost frame as found by what Go's scheduler

@@ -5,8 +5,6 @@
 // internal/delve/backend is its other end.
 package wire
 
-import "github.com/sfcore/sfcore/arch"
-
 // Goroutine is a goroutine of the process.
 type Goroutine struct {
 	ID int64 `json:"id"`
@@ -48,37 +46,22 @@ const lastFrame = 128
 // goroutine's stack ends.
 func (g *Goroutine) Ends(sp uint64) bool { return sp <= g.StackHi && g.StackHi-sp < lastFrame }
 
-// Regs returns the registers, for an architecture that delve supports.
-func (s *Saved) Regs(a *arch.Arch) arch.Regs {
-	var regs arch.Regs
-	regs.Set(a.PC, s.PC)
-	regs.Set(a.SP, s.SP)
-	regs.Set(a.FP, s.FP)
-	return regs
-}
-
 // GoFrames returns the physical frames of Go code, each with those inlined into
 // it, which precede it.
-func (g *Goroutine) GoFrames(text Text) [][]Frame {
+func (g *Goroutine) GoFrames(isGo func(pc uint64) bool) [][]Frame {
 	var list [][]Frame
 	lo := 0
 	for i := range g.Frames {
 		if g.Frames[i].Inlined {
 			continue
 		}
-		if text.Contains(g.Frames[i].PC) {
+		if isGo(g.Frames[i].PC) {
 			list = append(list, g.Frames[lo:i+1])
 		}
 		lo = i + 1
 	}
 	return list
 }
-
-// Text is where the program's Go code is: from Lo to before Hi.
-type Text struct{ Lo, Hi uint64 }
-
-// Contains reports whether pc, or the byte before it, is Go code.
-func (t Text) Contains(pc uint64) bool { return t.Lo <= pc && pc <= t.Hi }
 
 // Place is a place in the program. What is unknown is zero.
 type Place struct {

@@ -24,12 +24,9 @@ const (
 	maxStderr = 64 << 10
 )
 
-// Sink receives the goroutines. Begin is called once, then Goroutine for each, in
-// the order in which the process has them, until it returns false.
-type Sink struct {
-	Begin     func(Text)
-	Goroutine func(*Goroutine) bool
-}
+// Sink is called for each goroutine, in the order in which the process has them,
+// until it returns false.
+type Sink func(*Goroutine) bool
 
 // Lister is List with the program that find returns. Tests replace it, to answer
 // in sfcore-delve's place.
@@ -100,14 +97,9 @@ func Answer(c *Conn, setup *Setup, mem memreader.Reader, sink Sink) (ended bool,
 			size := binary.BigEndian.Uint64(body[8:])
 			data, _ := memreader.ReadFull(mem, binary.BigEndian.Uint64(body), int(min(size, MaxRead)))
 			err = c.send(kindMemory, data)
-		case kind == kindText:
-			var text Text
-			if err = json.Unmarshal(body, &text); err == nil {
-				sink.Begin(text)
-			}
 		case kind == kindGoroutine:
 			g := &Goroutine{}
-			if err = json.Unmarshal(body, g); err == nil && !sink.Goroutine(g) {
+			if err = json.Unmarshal(body, g); err == nil && !sink(g) {
 				return true, nil
 			}
 		case kind == kindEnd && len(body) == 0:

@@ -38,12 +38,8 @@ func converse(t *testing.T, delve func(*Conn) error, sink Sink) (ended bool, err
 }
 
 func TestAnswer(t *testing.T) {
-	var text Text
 	var ids []int64
-	sink := Sink{
-		Begin:     func(t Text) { text = t },
-		Goroutine: func(g *Goroutine) bool { ids = append(ids, g.ID); return g.ID != 9 },
-	}
+	sink := func(g *Goroutine) bool { ids = append(ids, g.ID); return g.ID != 9 }
 	delve := func(end error, more int64) func(*Conn) error {
 		return func(c *Conn) error {
 			s, err := c.Setup()
@@ -59,7 +55,6 @@ func TestAnswer(t *testing.T) {
 					t.Errorf("reading %d bytes at %#x: got %q, %v, want %q", r.size, r.addr, got, err, r.want)
 				}
 			}
-			_ = c.SendText(Text{1, 2})
 			_ = c.Send(&Goroutine{ID: 1})
 			if err := c.Send(&Goroutine{ID: more}); err != nil || more == 9 {
 				return err
@@ -67,8 +62,8 @@ func TestAnswer(t *testing.T) {
 			return c.End(end)
 		}
 	}
-	if ended, err := converse(t, delve(nil, 2), sink); !ended || err != nil || text != (Text{1, 2}) || !slices.Equal(ids, []int64{1, 2}) {
-		t.Errorf("got %v, %v, %v, %v", ended, err, text, ids)
+	if ended, err := converse(t, delve(nil, 2), sink); !ended || err != nil || !slices.Equal(ids, []int64{1, 2}) {
+		t.Errorf("got %v, %v, %v", ended, err, ids)
 	}
 	ids = nil
 	if ended, err := converse(t, delve(nil, 9), sink); !ended || err != nil || !slices.Equal(ids, []int64{1, 9}) {
@@ -85,19 +80,16 @@ func TestAnswerNonsense(t *testing.T) {
 		return append(binary.BigEndian.AppendUint32([]byte{kind}, size), body...)
 	}
 	for name, b := range map[string][]byte{
-		"nothing":        {},
-		"cut off":        message(kindGoroutine, 10, "{}"),
-		"too long":       message(kindGoroutine, 1<<31, ""),
-		"not JSON":       message(kindGoroutine, 1, "{"),
-		"not JSON, text": message(kindText, 1, "{"),
-		"unknown":        message('?', 0, ""),
-		"short read":     message(kindRead, 8, "12345678"),
-		"wrong way":      message(kindSetup, 2, "{}"),
+		"nothing":    {},
+		"cut off":    message(kindGoroutine, 10, "{}"),
+		"too long":   message(kindGoroutine, 1<<31, ""),
+		"not JSON":   message(kindGoroutine, 1, "{"),
+		"unknown":    message('?', 0, ""),
+		"short read": message(kindRead, 8, "12345678"),
+		"wrong way":  message(kindSetup, 2, "{}"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			ended, err := Answer(NewConn(bytes.NewReader(b), io.Discard), &Setup{}, testMemory, Sink{
-				Begin: func(Text) {}, Goroutine: func(*Goroutine) bool { return true },
-			})
+			ended, err := Answer(NewConn(bytes.NewReader(b), io.Discard), &Setup{}, testMemory, func(*Goroutine) bool { return true })
 			if ended || err == nil {
 				t.Errorf("got %v, %v, want an error", ended, err)
 			}
@@ -141,7 +133,7 @@ func TestListDies(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, 100*time.Millisecond)
 				defer cancel()
 			}
-			err := List(ctx, os.Args[0], &Setup{}, testMemory, Sink{})
+			err := List(ctx, os.Args[0], &Setup{}, testMemory, nil)
 			if errors.Is(err, syscall.ENOEXEC) {
 				t.Skip("an emulator runs this test, and cannot run it again")
 			}

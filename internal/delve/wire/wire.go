@@ -10,7 +10,7 @@ import (
 
 // Version is the version of the messages. Both programs are built together; a
 // program of another build is refused.
-const Version = 2
+const Version = 3
 
 // Setup is the first message to sfcore-delve.
 type Setup struct {
@@ -46,7 +46,6 @@ const (
 
 	// From it.
 	kindRead      = 'R' // asks for memory: address and size, 8 bytes each
-	kindText      = 'T' // a Text, in JSON, before all goroutines
 	kindGoroutine = 'G' // a Goroutine, in JSON
 	kindEnd       = 'E' // the end, with the reason if it is early
 )
@@ -135,9 +134,6 @@ func (c *Conn) Read(addr uint64, size int) ([]byte, error) {
 	}
 	return body, err
 }
-
-// SendText says where Go code is.
-func (c *Conn) SendText(t Text) error { return c.sendJSON(kindText, t) }
 
 // Send hands over a goroutine.
 func (c *Conn) Send(g *Goroutine) error { return c.sendJSON(kindGoroutine, g) }
