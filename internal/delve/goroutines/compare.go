@@ -24,6 +24,10 @@ func compareStacks(ours []report.GoroutineFrame, g *wire.Goroutine, isGo func(pc
 		return slices.Contains(switches, name) && !slices.ContainsFunc(theirs, func(f []wire.Frame) bool { return f[0].PC == uint64(ours[r.lo].PC) })
 	})
 
+	if n := len(theirs); n > 0 && len(ours) > 0 && !isGo(uint64(ours[len(ours)-1].PC)) && theirs[n-1][len(theirs[n-1])-1].Function == first {
+		theirs = theirs[:n-1]
+	}
+
 	same := func(i, j int) bool {
 		if uint64(ours[groups[i].lo].PC) != theirs[j][0].PC {
 			return false
@@ -35,24 +39,24 @@ func compareStacks(ours []report.GoroutineFrame, g *wire.Goroutine, isGo func(pc
 		}
 		return true
 	}
-	first, n, m := 0, len(groups), len(theirs)
-	for first < min(n, m) && same(first, first) {
-		first++
+	begin, n, m := 0, len(groups), len(theirs)
+	for begin < min(n, m) && same(begin, begin) {
+		begin++
 	}
-	for min(n, m) > first && same(n-1, m-1) {
+	for min(n, m) > begin && same(n-1, m-1) {
 		n, m = n-1, m-1
 	}
-	if first == n && first == m && g.Err == "" {
+	if begin == n && begin == m && g.Err == "" {
 		return nil
 	}
 	r := &report.DelveStack{From: len(ours), To: len(ours), Frames: []report.Place{}, Err: g.Err}
-	if first < len(groups) {
-		r.From, r.To = groups[first].lo, groups[first].lo
+	if begin < len(groups) {
+		r.From, r.To = groups[begin].lo, groups[begin].lo
 	}
-	if first < n {
+	if begin < n {
 		r.To = groups[n-1].hi
 	}
-	for _, frames := range theirs[first:m] {
+	for _, frames := range theirs[begin:m] {
 		for i := range frames {
 			r.Frames = append(r.Frames, *place(&frames[i].Place))
 		}
@@ -64,6 +68,11 @@ func compareStacks(ours []report.GoroutineFrame, g *wire.Goroutine, isGo func(pc
 // the pc of a goroutine that is left for another stack. delve shows a frame of it, and
 // loses those of the functions that switched.
 const invented = "runtime.systemstack_switch"
+
+// first is the function that every goroutine has at the end of its stack, so that it
+// looks as if that function had called the first one. In a goroutine that C called,
+// the caller is C.
+const first = "runtime.goexit"
 
 // switches are the functions between Go and C of which delve loses frames.
 var switches = []string{"runtime.asmcgocall", "crosscall2"}

@@ -102,3 +102,17 @@ func TestCompareSwitches(t *testing.T) {
 		}
 	}
 }
+
+// Where C called Go on a thread of its own, delve ends with goexit, and sfcore with C.
+func TestCompareBeginning(t *testing.T) {
+	isGo := func(pc uint64) bool { return pc>>12 == 1 }
+	theirs := func() []wire.Frame {
+		return []wire.Frame{{Place: wire.Place{PC: 0x1000, Function: "main.callback"}}, {Place: wire.Place{PC: 0x1100, Function: first}}}
+	}
+	for outermost, same := range map[report.Addr]bool{0x9000: true, 0x1001: false, 0x1100: true} {
+		ours := []report.GoroutineFrame{{Frame: report.Frame{PC: 0x1000}}, {Frame: report.Frame{PC: outermost}}}
+		if got := compareStacks(ours, &wire.Goroutine{Frames: theirs()}, isGo); (got == nil) != same {
+			t.Errorf("%#x: got %+v, want the same: %v", outermost, got, same)
+		}
+	}
+}

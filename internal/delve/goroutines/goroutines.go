@@ -124,7 +124,7 @@ func delveSetup(p *process.Process) (*wire.Setup, error) {
 		return nil, fmt.Errorf("delve does not support %s", name)
 	}
 	if !program.HasDebug {
-		return nil, fmt.Errorf("%s has no debug information that delve can read", program.File)
+		return nil, errors.New("the program has no debug information that delve can read")
 	}
 	s := &wire.Setup{Arch: a.Delve, File: program.File, Debug: program.DebugFile, Entry: program.Entry}
 	if self := "/proc/self/"; strings.HasPrefix(s.File, self) {
