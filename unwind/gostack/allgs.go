@@ -22,8 +22,7 @@ const (
 	// Each has a stack of at least 2 KiB; together these have 32 GiB.
 	maxGoroutines = 1 << 24
 
-	// maxData bounds the memory that is searched, in bytes. It takes a tenth of a
-	// second.
+	// maxData bounds the memory that is searched, in bytes. It takes half a second.
 	maxData = 256 << 20
 
 	// maxSlices bounds how many slices are looked into. Each takes some reads.
