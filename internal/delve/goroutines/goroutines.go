@@ -244,15 +244,19 @@ func (w *walker) begins(pc uint64) bool {
 
 // savedByScheduler marks the innermost frame as found by what Go's scheduler
 // saved: its registers are not a thread's. Unless a call that saves registers
-// precedes its pc, and the stack ends where the goroutine's does, it is at most
-// checked, and so are the frames above it.
+// precedes its pc, and a frame is where the goroutine's stack ends, it is at most
+// checked, and so are the frames above it. Below such a frame there is C, if C called
+// the goroutine.
 func (w *walker) savedByScheduler(s *process.Stack, g *wire.Goroutine) {
 	if len(s.Frames) == 0 {
 		return
 	}
 	s.Frames[0].Method = unwind.Goroutine
-	last := &s.Frames[len(s.Frames)-1]
-	if sp, ok := last.Regs.Get(w.process.Image().Arch.SP); ok && g.Ends(sp) && savesRegisters(w.process, s.Frames[0].PC) {
+	ends := slices.ContainsFunc(s.Frames, func(f unwind.Frame) bool {
+		sp, ok := f.Regs.Get(w.process.Image().Arch.SP)
+		return ok && g.Ends(sp)
+	})
+	if ends && savesRegisters(w.process, s.Frames[0].PC) {
 		return
 	}
 	for i := range s.Frames {
