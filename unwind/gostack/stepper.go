@@ -163,7 +163,8 @@ func (s *Stepper) crosscall2(f *frame, row *arch.Row) error {
 		s.plain(f, row)
 		return nil
 	}
-	s.frameAt(f, row, arch.SameValue(f.Arch.SP), max(f.delta, s.abi.crosscallFrame))
+	size := max(f.delta, s.abi.crosscallFrame)
+	s.frameAt(f, row, arch.SameValue(f.Arch.SP), size)
 	for _, l := range s.abi.crosscallSaved {
 		rule := arch.AtReg(f.Arch.SP, int64(l.Off))
 		switch l.Reg {
@@ -174,6 +175,11 @@ func (s *Stepper) crosscall2(f *frame, row *arch.Row) error {
 		default:
 			s.extra(row, l.Reg, rule)
 		}
+	}
+	if s.abi.pushed > 0 && size > s.abi.crosscallFrame {
+		// The assembler has pushed the caller's frame pointer, and what the function
+		// saves as that register is where it was pushed.
+		row.FP = arch.AtReg(f.Arch.SP, size-8)
 	}
 	return nil
 }

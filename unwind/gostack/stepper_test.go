@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/unwind"
+	"github.com/sfcore/sfcore/unwind/pclntab"
 )
 
 // Functions that stay on their stack, and where that ends.
@@ -179,4 +181,29 @@ func TestLearnAmbiguous(t *testing.T) {
 			t.Errorf("got %+v, %v", th, err)
 		}
 	})
+}
+
+// Where the assembler made crosscall2 push the caller's frame pointer, that is what
+// C gets back, and not what the function saved after it.
+func TestFramePointerOfCrosscall2(t *testing.T) {
+	for frame, want := range map[int64]int64{amd64.crosscallFrame: 64, amd64.crosscallFrame + 8: 72} {
+		p := newProcess(t, arch.AMD64, layouts[0])
+		for i := range p.funcs {
+			if p.funcs[i].name == "crosscall2" {
+				p.funcs[i].frame = frame
+			}
+		}
+		table, err := pclntab.Parse(p.table(), p.order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.module.Go = table.At(testkit.GoTextAt)
+		var regs arch.Regs
+		regs.Set(p.a.SP, p.at("g0.hi")-0x400)
+		c := unwind.Cursor{Arch: p.a, Mem: &memreader.Words{R: &p.mem}, Module: &p.module, PC: p.pc("crosscall2"), Regs: &regs, Walk: 1}
+		var row arch.Row
+		if found, err := new(Stepper).Row(&c, &row); !found || err != nil || row.FP != arch.AtReg(p.a.SP, want) {
+			t.Errorf("a frame of %d bytes: got %v, %v, %+v, want FP at SP+%d", frame, found, err, row.FP, want)
+		}
+	}
 }
