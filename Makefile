@@ -14,7 +14,7 @@ SYSTEMS := linux/amd64 linux/arm64 linux/s390x darwin/arm64 windows/amd64
 # Packages whose tests know -update.
 GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/testkit[] ]/ { print $$1 }')
 
-.PHONY: help build test shape api apidiff race lint fmt generate golden fuzz torture mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores check
+.PHONY: help build test shape api apidiff race lint fmt generate golden fuzz torture hostile mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ fuzz: ## run every fuzz target for FUZZTIME=30s
 
 torture: ## damage cores and executables RUNS=200000 times and check the results
 	go run ./test/torture -runs $(RUNS)
+
+hostile: ## run sfcore on inputs that are constructed to be expensive
+	go run ./test/hostile
 
 mutants: ## change the code of PKG=./internal/dwarf/expr and print what its tests do not notice
 	go run ./test/mutants $(PKG)

@@ -28,8 +28,8 @@ const (
 )
 
 // imports lists, for every package, the packages of this module that its files
-// other than tests may import, from the bottom up. internal/testkit is in no
-// list because only tests import it.
+// other than tests may import, from the bottom up. internal/testkit is only
+// in the list of test/hostile, which makes inputs.
 var imports = map[string]string{
 	"memreader":     "",
 	"arch":          "",
@@ -82,11 +82,11 @@ var imports = map[string]string{
 	"cmd/sfcore-plugin": "unwind/gostack core process plugin",
 	"cmd/sfcore-delve":  "internal/delve/backend",
 
-	"bench":        "",
-	"test/torture": "report memreader internal/elfx internal/module unwind core process",
-	"test/mutants": "",
-
+	"bench":            "",
+	"test/torture":     "report memreader internal/elfx internal/module unwind core process",
 	"internal/testkit": "arch memreader internal/elfx",
+	"test/hostile":     "arch sframe internal/testkit",
+	"test/mutants":     "",
 }
 
 // unfindable are package names under which anything could be.

@@ -109,7 +109,8 @@ func (c *Core) Files(unit uint64, files ...CoreFile) *Core {
 	return c.Note("CORE", 0x46494c45, b.Done())
 }
 
-// Segment appends a mapping of size bytes, the first of which were dumped.
+// Segment appends a mapping of size bytes, the first of which were dumped. Segments
+// with the same slice share its bytes in the file.
 func (c *Core) Segment(addr, size uint64, exec bool, data []byte) *Core {
 	c.segs = append(c.segs, coreSegment{addr, size, exec, data})
 	return c
@@ -132,19 +133,31 @@ func (c *Core) Done() []byte {
 	b.D16(ehdrSize, phdrSize, uint16(num), uint16(shsize), uint16(shnum), 0)
 
 	off := ehdrSize + uint64(n)*phdrSize + uint64(shsize)
-	phdr := func(typ, flags uint32, addr, filesz, memsz uint64) {
+	phdr := func(typ, flags uint32, off, addr, filesz, memsz uint64) {
 		b.D32(typ, flags).D64(off, addr, 0, filesz, memsz, 4)
-		off += filesz
 	}
 	for _, note := range c.notes {
-		phdr(4, 0, 0, uint64(note.Len()), 0)
+		phdr(4, 0, off, 0, uint64(note.Len()), 0)
+		off += uint64(note.Len())
 	}
+	written := map[*byte]uint64{} // where the bytes of a slice are in the file
+	var contents [][]byte
 	for _, s := range c.segs {
 		flags := uint32(4) // PF_R
 		if s.exec {
 			flags |= 1
 		}
-		phdr(1, flags, s.addr, uint64(len(s.data)), s.size)
+		at := off
+		if len(s.data) > 0 {
+			if where, ok := written[&s.data[0]]; ok {
+				at = where
+			} else {
+				written[&s.data[0]] = off
+				contents = append(contents, s.data)
+				off += uint64(len(s.data))
+			}
+		}
+		phdr(1, flags, at, s.addr, uint64(len(s.data)), s.size)
 	}
 	if shnum > 0 { // section header 0: sh_info is the number of segments
 		b.Zero(44).D32(uint32(n)).Zero(16)
@@ -152,8 +165,8 @@ func (c *Core) Done() []byte {
 	for _, note := range c.notes {
 		b.Raw(note.Done())
 	}
-	for _, s := range c.segs {
-		b.Raw(s.data)
+	for _, data := range contents {
+		b.Raw(data)
 	}
 	return b.Done()
 }

@@ -21,14 +21,15 @@ type ELF struct {
 	Bare bool
 }
 
-// ELFSection is a section. Link names another section.
+// ELFSection is a section. Link names another section. Same, if not "", names the
+// section whose bytes are those of this one, too.
 type ELFSection struct {
 	Name         string
 	Type         uint32
 	Flags, Addr  uint64
 	Data         []byte
 	NobitsSize   uint64 // sh_size of a section that has no Data
-	Link         string
+	Link, Same   string
 	Info         uint32
 	Align, Entry uint64
 }
@@ -162,12 +163,16 @@ func (e *ELF) sectionHeader(b *Bytes, sects []ELFSection, i int) {
 	for j := 1; j < i; j++ {
 		name += len(sects[j].Name) + 1
 	}
+	at := i
+	if s.Same != "" {
+		at = sectionIndex(sects, s.Same)
+	}
 	link := 0
 	if s.Link != "" {
 		link = sectionIndex(sects, s.Link)
 	}
-	b.D32(uint32(name), s.Type).D64(s.Flags, s.Addr).Diff(8, startOf(i), "", 0)
-	b.D64(max(uint64(len(s.Data)), s.NobitsSize)).D32(uint32(link), s.Info).D64(s.Align, s.Entry)
+	b.D32(uint32(name), s.Type).D64(s.Flags, s.Addr).Diff(8, startOf(at), "", 0)
+	b.D64(max(uint64(len(sects[at].Data)), s.NobitsSize)).D32(uint32(link), s.Info).D64(s.Align, s.Entry)
 }
 
 // ELFSymbols encodes symbols after the null symbol, and their names.
