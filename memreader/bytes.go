@@ -10,6 +10,7 @@ func Bytes(r Reader, addr uint64, size int) ([]byte, error) {
 		if mem := v.Run(addr); len(mem) > 0 {
 			return mem, nil
 		}
+		size = min(size, 1) // not even one is there, but its error says why
 	case Viewer:
 		mem, base := v.View(addr)
 		if off := addr - base; off < uint64(len(mem)) && len(mem)-int(off) >= size {

@@ -172,3 +172,13 @@ func TestReadFullLarge(t *testing.T) {
 		t.Errorf("got %d bytes in %d, %v; want those that are there, and an error", len(got), cap(got), err)
 	}
 }
+
+// An image that is not in memory costs no memory: there may be 100,000 of them.
+func TestBytesOfNothing(t *testing.T) {
+	s := memreader.NewSpace([]memreader.Segment{{Addr: 0x1000, Size: 0x1000}})
+	for _, addr := range []uint64{0x1000, 0x8000} {
+		if data, err := memreader.Bytes(s, addr, 64<<10); len(data) != 0 || cap(data) > 64 || err == nil {
+			t.Errorf("%#x: got %d bytes in %d, %v, want an error", addr, len(data), cap(data), err)
+		}
+	}
+}

@@ -71,12 +71,19 @@ func (o *openFlags) open(ctx context.Context, args []string) (*process.Process, 
 // is in use until the end.
 const largeCore = 8 << 20
 
+// enoughMemory is where the collector stops being patient, in bytes. Most cores need
+// a tenth of it.
+const enoughMemory = 512 << 20
+
 // collectLater makes the garbage collector start at 16 MiB and run less often for a
 // large core: at twice the memory it takes a third of the time. For a small core the
 // setting takes longer than it saves.
 func collectLater(name string) {
 	if info, err := os.Stat(name); err == nil && info.Size() >= largeCore && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
+		if os.Getenv("GOMEMLIMIT") == "" {
+			debug.SetMemoryLimit(enoughMemory)
+		}
 	}
 }
 

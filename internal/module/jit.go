@@ -139,7 +139,7 @@ func (s *Set) findJIT() {
 		}
 		list, err := gdbjit.List(words, descriptor)
 		if err != nil {
-			s.add(fmt.Errorf("%s: %s: %w", m.Path, gdbjit.Symbol, err))
+			s.Note(fmt.Errorf("%s: %s: %w", m.Path, gdbjit.Symbol, err))
 		}
 		for _, e := range list {
 			if err := f.add(e); err != nil {
@@ -269,7 +269,7 @@ func (f *jitFinder) report() {
 		{f.replaced, "runs of code that are not used because newer code replaced them"},
 	} {
 		if c.n > 0 {
-			f.set.add(fmt.Errorf("%s: the process has registered %d %s; the first is %w", jitName, c.n, c.what, c.first))
+			f.set.Note(fmt.Errorf("%s: the process has registered %d %s; the first is %w", jitName, c.n, c.what, c.first))
 		}
 	}
 }

@@ -23,7 +23,7 @@ type loader struct {
 func (l *loader) problem(format string, args ...any) {
 	err := fmt.Errorf(format, args...)
 	l.m.problems = append(l.m.problems, err)
-	l.site.set.add(err)
+	l.site.set.Note(err)
 }
 
 func (l *loader) load() {
@@ -56,12 +56,22 @@ func (s *site) header() *elfx.File {
 	if _, ok := s.trace.(*mappings); !ok {
 		return s.memory()
 	}
-	for _, o := range s.set.sites {
-		if o.memory() != nil && o.path == s.path && o.held == s.held {
-			return o.memory()
+	return s.set.withHeader()[fileKey{s.path, s.held}]
+}
+
+// fileKey tells mapped files apart: by path and, in a live process, by the name by
+// which the file can be opened.
+type fileKey struct{ path, held string }
+
+func (s *Set) indexHeaders() map[fileKey]*elfx.File {
+	index := map[fileKey]*elfx.File{}
+	for _, at := range s.sites {
+		key := fileKey{at.path, at.held}
+		if f := at.memory(); f != nil && index[key] == nil {
+			index[key] = f
 		}
 	}
-	return nil
+	return index
 }
 
 // checkHeaders notes what is wrong with the headers of the module's file.

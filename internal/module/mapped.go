@@ -21,6 +21,10 @@ const (
 	// the mappings are known.
 	maxProgs = 1 << 20
 
+	// maxSites bounds the images that are looked for. Processes have some thousand;
+	// vm.max_map_count, which some systems raise to a million, bounds mappings.
+	maxSites = 1 << 18
+
 	// maxGap bounds the distance, in bytes, of two segments that share a page of
 	// the file. Linkers align segments for pages of up to 2 MiB.
 	maxGap = 2 << 20
@@ -47,7 +51,10 @@ func (s *Set) mappedSites() []*site {
 			continue
 		}
 		if cur == nil || !cur.owns(m) {
-			finish()
+			if finish(); len(sites) == maxSites {
+				s.Note(fmt.Errorf("%s: more than %d programs and libraries are mapped; the rest is ignored", s.img.Path, maxSites))
+				break
+			}
 			cur = s.siteAt(m.Path, m.Lo)
 			cur.held = m.File
 			if cur.trace == nil {

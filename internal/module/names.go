@@ -73,7 +73,7 @@ func (n *names) problem(format string, args ...any) {
 	n.mu.Lock()
 	n.problems = append(n.problems, err)
 	n.mu.Unlock()
-	n.set.add(err)
+	n.set.Note(err)
 }
 
 // noted returns what is wrong with the debug files.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/debuginfod"
+	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/resolve"
 	"github.com/sfcore/sfcore/memreader"
 )
@@ -47,9 +48,12 @@ type Set struct {
 	sites []*site // ascending by address
 	spans []span  // the address space, ascending
 	progs int     // the number of program headers that sites keep
+	// withHeader are the first images of each file that have the ELF header in
+	// memory. They are indexed when the first one is looked for.
+	withHeader func() map[fileKey]*elfx.File
 
 	mu       sync.Mutex
-	problems []error
+	problems problems
 	inMemory uint64            // the size of images that were read from memory, in bytes
 	opened   map[string]*names // the names of modules by the file that was matched with them
 	release  []func()          // functions that close files
@@ -62,6 +66,7 @@ type Set struct {
 func Find(img *core.Image, opts Options) *Set {
 	s := &Set{img: img, opts: opts, opened: make(map[string]*names)}
 	s.files = newResolver(img, &opts)
+	s.withHeader = sync.OnceValue(s.indexHeaders)
 	s.mem = &memreader.Layers{Top: img.Mem, Under: (*fileMemory)(s)}
 	s.Guard(img.Path, s.findSites)
 	s.layOut()
@@ -116,27 +121,19 @@ func (s *Set) all() []*site {
 	return all
 }
 
-// Problems returns what is wrong with the modules that were opened so far.
+// Problems returns what is wrong with the modules that were opened so far, once each.
+// Of more than a thousand problems, it counts those after the first thousand.
 func (s *Set) Problems() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.problems)
+	return s.problems.all()
 }
 
 // Note adds a problem, unless the same problem was noted before.
 func (s *Set) Note(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.ContainsFunc(s.problems, func(e error) bool { return e.Error() == err.Error() }) {
-		s.problems = append(s.problems, err)
-	}
-}
-
-// add adds a problem that cannot have been noted before.
-func (s *Set) add(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.problems = append(s.problems, err)
+	s.problems.add(err)
 }
 
 // Close releases all files and the image. No other method may be in use, or be
