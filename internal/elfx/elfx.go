@@ -29,9 +29,13 @@ type File struct {
 	// Name is what errors about the file begin with, if several files are read;
 	// otherwise "".
 	Name string
+	// Budget bounds the compressed sections. It is that of the file alone, unless it
+	// is replaced before the first section is read.
+	Budget *Budget
 
 	order    binary.ByteOrder
 	loaded   bool
+	inflated *inflated
 	sections func() ([]Section, error)
 }
 
@@ -108,7 +112,7 @@ func Parse(data []byte) (*File, error) { return parse(data, false) }
 func ParseLoaded(mem []byte) (*File, error) { return parse(mem, true) }
 
 func parse(data []byte, loaded bool) (*File, error) {
-	f := &File{Data: data, loaded: loaded}
+	f := &File{Data: data, Budget: new(Budget), loaded: loaded, inflated: new(inflated)}
 	if err := f.checkIdent(); err != nil {
 		return nil, err
 	}

@@ -3,11 +3,7 @@ package elfx
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"sync"
-
-	"github.com/klauspost/compress/zlib"
-	"github.com/klauspost/compress/zstd"
 )
 
 // Section is a section header [gABI, 4.8].
@@ -35,19 +31,6 @@ const (
 	SectAlloc      = 1 << 1
 	SectExec       = 1 << 2
 	SectCompressed = 1 << 11
-
-	compressZlib = 1
-	compressZstd = 2
-
-	// maxDecompressed bounds a decompressed section. The debug information of
-	// the largest programs known has sections of some gigabytes, but those
-	// files are never compressed beyond this.
-	maxDecompressed = 2 << 30
-	// maxRatio bounds how many bytes one compressed byte may become: deflate
-	// cannot make more, and zstd makes about five of debug information.
-	maxRatio = 1032
-	// usualRatio is the largest ratio seen in debug information.
-	usualRatio = 8
 
 	// maxSections bounds the section headers. Linked files have some tens;
 	// only object files with a section per function have thousands.
@@ -149,8 +132,9 @@ func (f *File) sectionAt(i uint64) (Section, bool) {
 }
 
 // SectionData returns the contents of s: a part of the file, or new memory if
-// the section is compressed. If the file does not hold the whole contents, the part
-// that is there comes with an error.
+// the section is compressed. That memory is kept for the next call, and shared by
+// sections with the same bytes; File.Budget bounds it. If the file does not hold the
+// whole contents, the part that is there comes with an error.
 func (f *File) SectionData(s *Section) ([]byte, error) {
 	if s.Type == SectNobits {
 		return nil, nil
@@ -160,53 +144,9 @@ func (f *File) SectionData(s *Section) ([]byte, error) {
 		return data, &FormatError{Off: s.Off, Field: "sh_size", Msg: fmt.Sprintf("section %s: the file holds %d of %d bytes", s.Name, len(data), s.Size)}
 	}
 	if s.Flags&SectCompressed != 0 {
-		return f.decompress(s, data)
+		return f.inflated.section(f, s, data)
 	}
 	return data, nil
-}
-
-// decompress expands the contents of a compressed section: an Elf64_Chdr and
-// a stream [gABI, 4.10].
-func (f *File) decompress(s *Section, data []byte) ([]byte, error) {
-	bad := func(field, msg string) error {
-		return &FormatError{Off: s.Off, Field: field, Msg: fmt.Sprintf("section %s: %s", s.Name, msg)}
-	}
-	if len(data) < 24 {
-		return nil, bad("Elf64_Chdr", "the header is cut off")
-	}
-	size := f.order.Uint64(data[8:])
-	if limit := min(maxDecompressed, maxRatio*uint64(len(data))); size > limit {
-		return nil, bad("ch_size", fmt.Sprintf("%d bytes are more than the limit of %d", size, limit))
-	}
-	var r io.Reader
-	switch kind := f.order.Uint32(data); kind {
-	case compressZlib:
-		z, err := zlib.NewReader(bytes.NewReader(data[24:]))
-		if err != nil {
-			return nil, bad("ch_type", err.Error())
-		}
-		r = z
-	case compressZstd:
-		z, err := zstd.NewReader(bytes.NewReader(data[24:]), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDecompressed))
-		if err != nil {
-			return nil, bad("ch_type", err.Error())
-		}
-		defer z.Close()
-		r = z
-	default:
-		return nil, bad("ch_type", fmt.Sprintf("%d is not a known compression", kind))
-	}
-	// Debug information shrinks to a third or a quarter. Beyond that the buffer
-	// grows with the real output, whatever ch_size says.
-	out := bytes.NewBuffer(make([]byte, 0, min(size, usualRatio*uint64(len(data)))+bytes.MinRead))
-	_, err := io.Copy(out, io.LimitReader(r, int64(size)))
-	if err == nil && uint64(out.Len()) < size {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		return out.Bytes(), bad("contents", err.Error())
-	}
-	return out.Bytes(), nil
 }
 
 // CString returns the NUL-terminated string at offset off of a string table,

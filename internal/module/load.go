@@ -217,7 +217,7 @@ func (l *loader) fetchImage() {
 		l.problem("%s: %w", m.Path, err)
 		return
 	}
-	f, release, err := elfx.Open(name)
+	f, release, err := s.set.openELF(name)
 	var match report.Match
 	if err == nil {
 		match, err = l.compare(f)
@@ -238,10 +238,19 @@ func (l *loader) use(f *elfx.File, match report.Match) {
 	l.m.Match, l.m.names = match, l.newNames(f)
 }
 
+// openELF opens a file whose compressed sections share a budget with all others.
+func (s *Set) openELF(name string) (*elfx.File, func(), error) {
+	f, release, err := elfx.Open(name)
+	if err == nil {
+		f.Budget = &s.budget
+	}
+	return f, release, err
+}
+
 // openCandidate opens a file that may belong to the module with a path. A file
 // that does not exist is not a problem. A file that cannot be read is one.
 func (s *Set) openCandidate(path, name string) (*elfx.File, func(), error) {
-	f, release, err := elfx.Open(name)
+	f, release, err := s.openELF(name)
 	format, damaged := errors.AsType[*elfx.FormatError](err)
 	if damaged && format.Field != "e_ident" || errors.Is(err, fs.ErrPermission) {
 		s.Note(fmt.Errorf("%s: not used: %s: %w", path, name, err))

@@ -52,6 +52,8 @@ type Set struct {
 	// memory. They are indexed when the first one is looked for.
 	withHeader func() map[fileKey]*elfx.File
 
+	budget elfx.Budget // of all files
+
 	mu       sync.Mutex
 	problems problems
 	inMemory uint64            // the size of images that were read from memory, in bytes

@@ -19,7 +19,7 @@ func (l *loader) findSidecar(image *elfx.File) {
 	}
 	for _, dir := range l.site.set.opts.SFrameDirs {
 		name := filepath.Join(dir, l.m.BuildID+SidecarSuffix)
-		f, release, err := elfx.Open(name)
+		f, release, err := l.site.set.openELF(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -3,7 +3,6 @@ package symbol
 import (
 	"bytes"
 	"fmt"
-	"io"
 
 	"github.com/therootcompany/xz"
 
@@ -36,7 +35,7 @@ func openDebugdata(t *table) (elfx.SymTab, error) {
 	if err != nil {
 		return bad(err)
 	}
-	data, err := unpackXZ(packed, maxDebugdata)
+	data, err := unpackXZ(packed, maxDebugdata, t.file.Budget)
 	if err != nil {
 		return bad(err)
 	}
@@ -44,6 +43,7 @@ func openDebugdata(t *table) (elfx.SymTab, error) {
 	if err != nil {
 		return bad(err)
 	}
+	inner.Budget = t.file.Budget
 	t.file = inner
 	tab, err := inner.Symtab()
 	if err != nil {
@@ -53,18 +53,18 @@ func openDebugdata(t *table) (elfx.SymTab, error) {
 }
 
 // unpackXZ decompresses packed, up to limit bytes.
-func unpackXZ(packed []byte, limit int64) ([]byte, error) {
-	z, err := xz.NewReader(bytes.NewReader(packed), maxDictionary)
+func unpackXZ(packed []byte, limit uint64, budget *elfx.Budget) ([]byte, error) {
+	in := bytes.NewReader(packed)
+	z, err := xz.NewReader(in, maxDictionary)
 	if err != nil {
 		return nil, err
 	}
-	var data bytes.Buffer
-	n, err := io.Copy(&data, io.LimitReader(z, limit+1))
+	data, err := budget.Inflate(z, in, limit+1)
 	if err != nil {
 		return nil, err
 	}
-	if n > limit {
+	if uint64(len(data)) > limit {
 		return nil, fmt.Errorf("more than the limit of %d bytes", limit)
 	}
-	return data.Bytes(), nil
+	return data, nil
 }

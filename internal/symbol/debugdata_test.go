@@ -87,14 +87,14 @@ func TestDebugdataDamage(t *testing.T) {
 
 func TestUnpackLimit(t *testing.T) {
 	packed := packedSymbols(t)
-	data, err := unpackXZ(packed, maxDebugdata)
+	data, err := unpackXZ(packed, maxDebugdata, new(elfx.Budget))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := unpackXZ(packed, int64(len(data))); err != nil || len(got) != len(data) {
+	if got, err := unpackXZ(packed, uint64(len(data)), new(elfx.Budget)); err != nil || len(got) != len(data) {
 		t.Errorf("at the limit: got %d bytes, %v, want %d", len(got), err, len(data))
 	}
-	if got, err := unpackXZ(packed, int64(len(data))-1); err == nil || got != nil {
+	if got, err := unpackXZ(packed, uint64(len(data))-1, new(elfx.Budget)); err == nil || got != nil {
 		t.Errorf("over the limit: got %d bytes, want an error", len(got))
 	}
 }

@@ -115,7 +115,7 @@ func FuzzDebugdata(f *testing.F) {
 	f.Fuzz(func(t *testing.T, packed []byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		data, err := unpackXZ(packed, limit)
+		data, err := unpackXZ(packed, limit, new(elfx.Budget))
 		runtime.ReadMemStats(&after)
 		if err != nil && data != nil || len(data) > limit {
 			t.Errorf("got %d bytes and %v", len(data), err)
