@@ -86,17 +86,25 @@ func wideRegisters(p *Process, th *core.Thread) func(uint64) []byte {
 // s. It recovers the registers of s.
 func (w *Walker) AddVariables(s *Stack, r *report.Thread) {
 	w.RecoverRegisters(s)
+	all := maxStackParts
 	for i, physical := 0, 0; i < len(r.Frames) && physical < len(s.Frames); physical++ {
 		n := 1
 		for i+n < len(r.Frames) && r.Frames[i+n-1].Inlined {
 			n++
 		}
+		if all <= 0 {
+			w.process.modules.Note(fmt.Errorf("thread %d has more variables than are shown: those of frame %d and its callers are left out", s.Thread.ID, i))
+			return
+		}
+		left := min(maxFrameParts, all)
+		all -= left
 		scopes := w.process.Scopes(s, physical)
 		if len(scopes) == n {
 			for j := range scopes {
-				r.Frames[i+j].Variables = w.process.describeVariables(&scopes[j])
+				r.Frames[i+j].Variables = w.process.describeVariables(&scopes[j], &left)
 			}
 		}
+		all += left
 		i += n
 	}
 }

@@ -35,10 +35,12 @@ const (
 	maxVarMembers  = 200
 	maxVarParts    = 1000 // in all
 
-	// maxFrameParts bounds the number of variables of a frame and their parts.
+	// maxFrameParts bounds the number of variables of a frame and their parts, and
+	// of the frames that are inlined there. maxStackParts bounds those of a stack.
 	// maxVarName bounds the size of a name or type, in bytes. With these bounds, a
 	// frame fits into a message of the plugin.
 	maxFrameParts = 2000
+	maxStackParts = 1 << 18
 	maxVarName    = 256
 )
 
@@ -85,20 +87,21 @@ func (v *Variable) Describe() (r report.Variable) {
 	return r
 }
 
-func (p *Process) describeVariables(s *Scope) []report.Variable {
+// describeVariables describes the variables of a function, with up to as many parts
+// as are left.
+func (p *Process) describeVariables(s *Scope, left *int) []report.Variable {
 	var list []report.Variable
-	left := maxFrameParts
 	p.modules.Guard(p.img.Path, func() {
 		for i := range s.Variables {
-			if left <= 0 {
+			if *left <= 0 {
 				p.modules.Note(fmt.Errorf("%s has more variables than are shown", s.Function))
 				break
 			}
 			v := &s.Variables[i]
-			parts := min(maxVarParts, left)
-			left -= parts
+			parts := min(maxVarParts, *left)
+			*left -= parts
 			r := describeObject(v.read(), 0, &parts)
-			left += parts
+			*left += parts
 			r.Argument = v.Argument
 			list = append(list, r)
 		}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/sfcore/sfcore/core"
@@ -19,6 +20,7 @@ type Walker struct {
 	unwinder unwind.Unwinder
 	frames   []unwind.Frame
 	names    map[uint64]naming // by lookup pc
+	held     int               // the number of names in names
 	unnamed  []uint64
 	thread   report.Thread
 }
@@ -34,8 +36,13 @@ type name struct {
 	demangled string
 }
 
-// maxNames bounds the names that a Walker remembers.
-const maxNames = 1 << 16
+const (
+	// maxNames bounds the names that a Walker remembers.
+	maxNames = 1 << 16
+	// maxInlined bounds the inlined calls that are shown of a stack. They are not
+	// frames of the stack, so that MaxFrames does not bound them.
+	maxInlined = 1 << 16
+)
 
 // NewWalker returns a Walker for the threads of p.
 func (p *Process) NewWalker() *Walker {
@@ -92,14 +99,16 @@ func (w *Walker) name(pc uint64) naming {
 	if n, ok := w.names[pc]; ok {
 		return n
 	}
-	if len(w.names) >= maxNames {
+	if w.held >= maxNames {
 		clear(w.names)
+		w.held = 0
 	}
 	n := naming{module: w.process.modules.At(pc)}
 	for _, l := range w.process.modules.Locate(pc, nil) {
 		n.names = append(n.names, name{l, symbol.Demangle(l.Func)})
 	}
 	w.names[pc] = n
+	w.held += max(1, len(n.names))
 	return n
 }
 
@@ -144,9 +153,14 @@ func (w *Walker) Describe(s *Stack, workings bool) *report.Thread {
 		r.Frames = []report.Frame{}
 	}
 	w.prepare(s)
+	inlined := 0
 	for i := range s.Frames {
 		f := &s.Frames[i]
 		n := w.name(f.LookupPC())
+		if inlined += max(1, len(n.names)) - 1; inlined > maxInlined && len(n.names) > 1 {
+			n.names = n.names[len(n.names)-1:]
+			w.process.modules.Note(fmt.Errorf("thread %d has more than %d inlined calls; those of the outer frames are not shown", s.Thread.ID, maxInlined))
+		}
 		physical := len(n.names) - 1
 		for j := range max(1, len(n.names)) {
 			r.Frames = append(r.Frames, report.Frame{Index: len(r.Frames), Inlined: j < physical})

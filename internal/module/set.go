@@ -11,6 +11,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/debuginfod"
+	"github.com/sfcore/sfcore/internal/dwarf/info"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/resolve"
 	"github.com/sfcore/sfcore/memreader"
@@ -52,7 +53,8 @@ type Set struct {
 	// memory. They are indexed when the first one is looked for.
 	withHeader func() map[fileKey]*elfx.File
 
-	budget elfx.Budget // of all files
+	budget elfx.Budget // of all files, for compressed sections
+	work   info.Budget // of all files, for debug information
 
 	mu       sync.Mutex
 	problems problems

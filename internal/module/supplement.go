@@ -12,9 +12,10 @@ import (
 func (n *names) furtherFiles() info.Options {
 	files := n.set.files
 	if n.work > 0 || files == nil { // a registered image, or a file without a process
-		return info.Options{MaxWork: n.work}
+		return info.Options{MaxWork: n.work, Budget: &n.set.work}
 	}
 	return info.Options{
+		Budget: &n.set.work,
 		Supplement: func(name, id string) *elfx.File {
 			for f := range n.openAll(files.Supplement(name, id, n.debugName())) {
 				if f.BuildID() == id {

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sfcore/sfcore/internal/elfx"
 )
@@ -56,9 +57,11 @@ type Options struct {
 	Split func(name, dir string) iter.Seq[*elfx.File]
 	// Package returns the file (.dwp) that holds all split units.
 	Package func() *elfx.File
-	// MaxWork bounds the entries, attributes and line number operations that are
-	// decoded. 0 stands for 2^31, which take about ten seconds.
+	// MaxWork bounds what is decoded: the attributes, the line number operations and,
+	// four times, the entries. 0 stands for 2^28, which take two seconds.
 	MaxWork int
+	// Budget bounds them for all Data that share it; nil for one of this Data alone.
+	Budget *Budget
 }
 
 // Data is the debug information of one image. It is safe for concurrent use.
@@ -80,7 +83,7 @@ func New(f *elfx.File, opts Options) *Data {
 	if s := f.Section(".debug_info"); s == nil || s.Type == elfx.SectNobits || s.Size == 0 {
 		return nil
 	}
-	d := &Data{opts: opts, work: work{limit: cmp.Or(opts.MaxWork, maxWork)}}
+	d := &Data{opts: opts, work: work{limit: cmp.Or(opts.MaxWork, maxWork), budget: opts.Budget}}
 	d.main = newFile(d, f, "")
 	return d
 }
@@ -100,6 +103,9 @@ func (d *Data) Lookup(addr uint64, dst []Location) ([]Location, error) {
 	code := u.split()
 	scopes := code.scopesAt(addr)
 	for i := len(scopes) - 1; i >= 0; i-- {
+		if i > 0 && !d.work.spend(callWork) {
+			continue // the function itself still has its name
+		}
 		e := &scopes[i]
 		l := Location{Func: code.funcName(e), Start: e.partAt(addr), File: line.file, Line: line.line, Column: line.column}
 		if l.Inlined = i > 0; l.Inlined {
@@ -114,21 +120,54 @@ func (d *Data) Lookup(addr uint64, dst []Location) ([]Location, error) {
 }
 
 // maxWork is the default of [Options.MaxWork], so that no file takes unbounded
-// time. The largest programs need a hundredth of it for a thousand addresses.
-const maxWork = 1 << 31
+// time. The largest programs need a third of it for a thousand addresses.
+const maxWork = 1 << 28
+
+// Budget bounds the work on the debug information of several files, counted as by
+// [Options.MaxWork]. All together it may be 2^29. The zero Budget is ready for use, also concurrently.
+type Budget struct{ used atomic.Int64 }
+
+const (
+	// maxBudget bounds a Budget: that is twice what one file may take.
+	maxBudget = 1 << 29
+	// entryWork is what an entry, or one of a list of locations, counts. It takes as
+	// long as some line number operations.
+	entryWork = 4
+	// callWork is what an inlined call counts: its ranges, its name and its place are
+	// read.
+	callWork = 32
+	// share is how much of it a file takes at a time.
+	share = 1 << 16
+)
 
 // work counts what was decoded, and keeps the first error of a lookup.
 type work struct {
 	done, limit int
+	granted     int // of budget
+	budget      *Budget
 	err         error
 }
 
 // spend counts n steps and reports whether there may be more.
 func (w *work) spend(n int) bool {
-	if w.done += n; w.done > w.limit {
-		w.fail(fmt.Errorf("debug information: more than %d entries were read; the rest of the file is ignored", w.limit))
+	if w.done += n; w.done > w.granted {
+		return w.ask()
+	}
+	return true
+}
+
+// ask takes more from the budget, if it and the limit of the file allow that.
+func (w *work) ask() bool {
+	if w.done > w.limit {
+		w.fail(fmt.Errorf("debug information: more than %d steps were taken; the rest of the file is ignored", w.limit))
 		return false
 	}
+	more := int64(w.done - w.granted + share)
+	if w.budget != nil && w.budget.used.Add(more) > maxBudget {
+		w.fail(fmt.Errorf("debug information: more than %d steps were taken for all files; the rest is ignored", maxBudget))
+		return false
+	}
+	w.granted = min(w.granted+int(more), w.limit)
 	return true
 }
 

@@ -22,7 +22,7 @@ func (u *unit) entries(off uint64) reader {
 // damaged.
 func (u *unit) next(r *reader) (e entry, ok bool) {
 	e = entry{u: u, off: r.pos}
-	if !r.more() || !u.file.d.work.spend(1) {
+	if !r.more() || !u.file.d.work.spend(entryWork) {
 		return e, false
 	}
 	code := r.uleb()

@@ -2,6 +2,7 @@ package info
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -68,6 +69,12 @@ func (u *unit) index() {
 	slices.SortFunc(u.functions, func(a, b function) int { return cmp.Compare(a.lo, b.lo) })
 }
 
+// maxInlined bounds the calls that are inlined at one address. Generated code and
+// templates have some hundred.
+const maxInlined = 1000
+
+var errInlined = fmt.Errorf("debug information: more than %d calls are inlined at one address; the inner ones are not shown", maxInlined)
+
 // inlinedAt appends the functions inlined at an address of e, the outermost
 // first.
 func (e *entry) inlinedAt(addr uint64, found []entry) []entry {
@@ -92,6 +99,10 @@ func (e *entry) inlinedAt(addr uint64, found []entry) []entry {
 		case tagInlinedSubroutine, tagLexicalBlock, tagTryBlock, tagCatchBlock:
 			inside, hasCode := c.contains(addr)
 			if inside && c.tag == tagInlinedSubroutine {
+				if len(found) > maxInlined {
+					e.u.file.fail(errInlined)
+					return found
+				}
 				found = append(found, c)
 			}
 			if inside {

@@ -74,7 +74,7 @@ func (u *unit) locationList(v value, addr uint64) (code []byte, found bool) {
 // oldLocations reads .debug_loc [DWARF 4, 2.6.2].
 func (u *unit) oldLocations(r *reader, addr uint64) ([]byte, bool) {
 	base := u.base()
-	for u.file.d.work.spend(1) {
+	for u.file.d.work.spend(entryWork) {
 		lo, hi := r.uint(u.addrSize), r.uint(u.addrSize)
 		switch {
 		case r.short || lo == 0 && hi == 0:
@@ -94,7 +94,7 @@ func (u *unit) oldLocations(r *reader, addr uint64) ([]byte, bool) {
 // splitLocations reads .debug_loc.dwo of split DWARF 4 [GNU DebugFission].
 func (u *unit) splitLocations(r *reader, addr uint64) ([]byte, bool) {
 	base := u.base()
-	for u.file.d.work.spend(1) {
+	for u.file.d.work.spend(entryWork) {
 		var lo, hi uint64
 		switch r.byte() {
 		case 1: // base_address_selection
@@ -127,7 +127,7 @@ func (u *unit) newLocations(r *reader, addr uint64) ([]byte, bool) {
 	base := u.base()
 	var otherwise []byte
 	byDefault := false
-	for u.file.d.work.spend(1) {
+	for u.file.d.work.spend(entryWork) {
 		var lo, hi uint64
 		kind := r.byte()
 		switch kind {

@@ -1,6 +1,9 @@
 package info
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Scope is a function at an address, with the variables that are in scope there.
 type Scope struct {
@@ -66,11 +69,12 @@ func (d *Data) Scopes(addr uint64) ([]Scope, error) {
 	}
 	entry, _ := outer.u.addr(outer.attr(attrLowPC))
 	list := make([]Scope, 0, len(found))
+	left := maxVariables
 	for i := range found {
 		e := &found[i]
 		s := Scope{Func: e.u.funcName(e), Language: e.u.language, Entry: entry, FrameBase: base}
 		if i < len(scopes) {
-			s.Variables = scopes[i].all(e, addr)
+			s.Variables = scopes[i].all(e, addr, &left)
 		}
 		list = append(list, s)
 	}
@@ -90,8 +94,9 @@ type localEntry struct {
 }
 
 const (
-	// maxVariables bounds the variables of a function, and maxBlocks how deeply
-	// its blocks are nested. Generated code has some thousands and some tens.
+	// maxVariables bounds the variables at an address, of all functions there, and
+	// maxBlocks how deeply their blocks are nested. Generated code has some thousands
+	// and some tens.
 	maxVariables = 1 << 14
 	maxBlocks    = 1 << 12
 )
@@ -146,9 +151,11 @@ func (e *entry) variablesAt(addr uint64) []scopeEntries {
 	return scopes
 }
 
-// all describes the variables of a function. Variables that an instance leaves out
-// are in the abstract instance.
-func (s *scopeEntries) all(fn *entry, addr uint64) []Variable {
+var errVariables = fmt.Errorf("debug information: more than %d variables are in scope at one address; the others are not shown", maxVariables)
+
+// all describes the variables of a function, up to as many as are left. Variables
+// that an instance leaves out are in the abstract instance.
+func (s *scopeEntries) all(fn *entry, addr uint64, left *int) []Variable {
 	slices.SortStableFunc(s.locals, func(a, b localEntry) int { return b.depth - a.depth })
 	entries := slices.Clone(s.params)
 	for i := range s.locals {
@@ -161,8 +168,13 @@ func (s *scopeEntries) all(fn *entry, addr uint64) []Variable {
 		}
 	}
 	if origin, ok := fn.u.refer(fn.attr(attrAbstractOrigin)); ok {
-		entries = append(entries, origin.unsaid(said)...)
+		entries = append(entries, origin.unsaid(said, *left)...)
 	}
+	if len(entries) > *left {
+		fn.u.file.fail(errVariables)
+		entries = entries[:*left]
+	}
+	*left -= len(entries)
 	var list []Variable
 	for _, params := range []bool{true, false} {
 		for i := range entries {
@@ -176,12 +188,16 @@ func (s *scopeEntries) all(fn *entry, addr uint64) []Variable {
 	return list
 }
 
-// unsaid returns the variables right within e whose offsets are not in said.
-func (e *entry) unsaid(said map[uint64]bool) []entry {
+// unsaid returns the variables right within e whose offsets are not in said. It
+// returns one more than most at most.
+func (e *entry) unsaid(said map[uint64]bool, most int) []entry {
 	var list []entry
 	for c := range e.childEntries() {
-		if (c.tag == tagFormalParameter || c.tag == tagVariable) && !said[c.off] && len(list) < maxVariables {
-			list = append(list, c)
+		if c.tag != tagFormalParameter && c.tag != tagVariable || said[c.off] {
+			continue
+		}
+		if list = append(list, c); len(list) > most {
+			break
 		}
 	}
 	return list
