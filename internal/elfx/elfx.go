@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"sync"
 )
 
 // File is an ELF image.
@@ -37,6 +38,7 @@ type File struct {
 	loaded   bool
 	inflated *inflated
 	sections func() ([]Section, error)
+	buildID  func() string
 }
 
 // Prog is a program header [gABI, 5.1].
@@ -121,6 +123,7 @@ func parse(data []byte, loaded bool) (*File, error) {
 	f.Entry = f.order.Uint64(data[24:])
 	f.readProgs()
 	f.sections = f.lazySections()
+	f.buildID = sync.OnceValue(f.findBuildID)
 	return f, nil
 }
 

@@ -32,12 +32,19 @@ const (
 	// maxBuildID bounds the length of a build-id. Build-ids are hashes of up to 64
 	// bytes, and are copied into names.
 	maxBuildID = 64
+	// maxIDNotes bounds the notes of an image that are read for its build-id, in
+	// bytes. Images of a core may share their notes, and linkers put the build-id
+	// first.
+	maxIDNotes = 64 << 10
+	// maxNotes bounds the notes of a file. A thread has about four, and a core has at
+	// most 4194304 threads.
+	maxNotes = 1 << 24
 	// maxOwner bounds the length of an owner. The longest known one,
 	// "NetBSD-CORE", may carry a thread id.
 	maxOwner = 32
 )
 
-// notes yields the entries of note data. Name and descriptor are padded to
+// notes yields the entries of note data, up to one that is all zeros. Name and descriptor are padded to
 // align bytes: 4, or 8 if the segment says so. If the data ends within an entry,
 // notes yields the part that is there, with an error, and ends.
 func notes(data []byte, order binary.ByteOrder, align uint64) iter.Seq2[Note, error] {
@@ -52,6 +59,11 @@ func notes(data []byte, order binary.ByteOrder, align uint64) iter.Seq2[Note, er
 			descOff := roundUp(off+12+nameLen, align)
 			n := Note{Name: owner(name), Type: order.Uint32(h[8:]), Desc: within(data, descOff, descLen), Off: descOff}
 			var err error
+			if nameLen == 0 && descLen == 0 && n.Type == 0 { // as in a hole of a file
+				err = &FormatError{Off: off, Field: "n_namesz", Msg: "a note without owner, type and contents; the notes behind it are not read"}
+				yield(n, err)
+				return
+			}
 			if uint64(len(name)) < nameLen || uint64(len(n.Desc)) < descLen {
 				err = &FormatError{Off: off, Field: "n_descsz", Msg: fmt.Sprintf("note %q type %#x: %d of %d bytes", n.Name, n.Type, len(n.Desc), descLen)}
 			}
@@ -80,10 +92,10 @@ func roundUp(n, align uint64) uint64 { return (n + align - 1) &^ (align - 1) }
 
 // Notes yields the entries of all note segments. Off in notes and errors is
 // the offset in the file. Segments that together are larger than the file, so
-// that they overlap, end with an error.
+// that they overlap, end with an error; so do more than 16777216 notes.
 func (f *File) Notes() iter.Seq2[Note, error] {
 	return func(yield func(Note, error) bool) {
-		budget := uint64(len(f.Data))
+		budget, left := uint64(len(f.Data)), maxNotes
 		for i := range f.Progs {
 			p := &f.Progs[i]
 			if p.Type != ProgNote {
@@ -97,6 +109,10 @@ func (f *File) Notes() iter.Seq2[Note, error] {
 			budget -= uint64(len(data))
 			for n, err := range notes(data, f.order, p.Align) {
 				n.Off += p.Off
+				if left--; left < 0 {
+					yield(Note{Off: n.Off}, &FormatError{Off: n.Off, Field: "p_filesz", Msg: fmt.Sprintf("more than %d notes; the rest is not read", maxNotes)})
+					return
+				}
 				if fe, ok := errors.AsType[*FormatError](err); ok {
 					fe.Off += p.Off
 				}
@@ -114,25 +130,42 @@ func (f *File) Notes() iter.Seq2[Note, error] {
 	}
 }
 
-// BuildID returns the build-id in lower-case hexadecimal, or "".
+// BuildID returns the build-id in lower-case hexadecimal, or "". It reads the first
+// 64 KiB of notes, once.
 func (f *File) BuildID() string {
-	for n, err := range f.Notes() {
-		if id := n.buildID(); id != "" && err == nil {
-			return id
-		}
-	}
-	budget := uint64(len(f.Data))
-	sects, _ := f.Sections()
-	for i := range sects {
-		s := &sects[i]
-		data := f.Bytes(s.Off, s.Size)
-		if s.Type != SectNote || uint64(len(data)) > budget {
-			continue
-		}
-		budget -= uint64(len(data))
-		for n, err := range notes(data, f.order, s.Align) {
+	return f.buildID()
+}
+
+// buildIDSection is where linkers put the build-id.
+const buildIDSection = ".note.gnu.build-id"
+
+func (f *File) findBuildID() string {
+	left := uint64(maxIDNotes)
+	in := func(data []byte, align uint64) string {
+		data = data[:min(uint64(len(data)), left)]
+		left -= uint64(len(data))
+		for n, err := range notes(data, f.order, align) {
 			if id := n.buildID(); id != "" && err == nil {
 				return id
+			}
+		}
+		return ""
+	}
+	for i := range f.Progs {
+		if p := &f.Progs[i]; p.Type == ProgNote {
+			if id := in(f.SegmentData(p), p.Align); id != "" {
+				return id
+			}
+		}
+	}
+	left = maxIDNotes
+	sects, _ := f.Sections()
+	for _, named := range []bool{true, false} {
+		for i := range sects {
+			if s := &sects[i]; s.Type == SectNote && (s.Name == buildIDSection) == named {
+				if id := in(f.Bytes(s.Off, s.Size), s.Align); id != "" {
+					return id
+				}
 			}
 		}
 	}

@@ -128,3 +128,65 @@ func TestBuildID(t *testing.T) {
 		})
 	}
 }
+
+// Notes end at one that is all zeros, as where a file has a hole: the rest is told.
+func TestZeroNotes(t *testing.T) {
+	b := testkit.New(binary.LittleEndian).D32(5, 0, 1).Str("CORE").Align(4).Zero(12*1000).D32(5, 0, 2).Str("CORE").Align(4)
+	read, errs := 0, 0
+	for n, err := range notes(b.Done(), binary.LittleEndian, 4) {
+		if err != nil {
+			errs++
+			if want := "n_namesz at offset 0x14"; !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+			continue
+		}
+		if read++; n.Type != 1 {
+			t.Errorf("got type %d", n.Type)
+		}
+	}
+	if read != 1 || errs != 1 {
+		t.Errorf("got %d notes and %d errors, want 1 and 1", read, errs)
+	}
+}
+
+// Of an image's notes, only the first are read for the build-id. The section that
+// linkers write it to comes before other sections.
+func TestBuildIDBounded(t *testing.T) {
+	other := testkit.New(binary.LittleEndian)
+	for other.Len() <= maxIDNotes {
+		other.D32(4, 1000, 5).Str("GNU").Zero(1000)
+	}
+	before := uint64(other.Len())
+	other.D32(4, 4, noteGNUBuildID).Str("GNU").D32(0x04030201)
+	body, size := other.Done(), uint64(other.Len())
+	segment := Prog{Type: ProgNote, Off: bodyOff, Filesz: size}
+	section := func(name string, off, size uint64) Section {
+		return Section{Name: name, Type: SectNote, Off: bodyOff + off, Size: size}
+	}
+	tests := []struct {
+		name string
+		im   image
+		want string
+	}{
+		{"behind the bound", image{progs: []Prog{segment}, body: body}, ""},
+		{"in front of it", image{progs: []Prog{{Type: ProgNote, Off: bodyOff + before, Filesz: size - before}}, body: body}, "01020304"},
+		{"other section first", image{sections: []Section{{}, section(".note.other", 0, before), section(buildIDSection, before, size-before), {}}, body: body}, "01020304"},
+		{"segment and section", image{progs: []Prog{segment}, sections: []Section{{}, section(".note", before, size-before), {}}, body: body}, "01020304"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f, err := Parse(tt.im.build(binary.LittleEndian))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := f.BuildID(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			clear(f.Data[bodyOff:])
+			if got := f.BuildID(); got != tt.want {
+				t.Errorf("got %q when asked again", got)
+			}
+		})
+	}
+}
