@@ -24,6 +24,8 @@ func (x *context) eval(r rule) (uint64, error) {
 	*c = expr.Context{Arch: x.s.arch, Regs: x.regs, Mem: x.mem, Bias: x.s.origin.abs}
 	var v uint64
 	var err error
+	before := x.m.expr.Steps
+	defer func() { x.m.Work += 2 * (x.m.expr.Steps - before) }()
 	if x.cfa.Base == arch.Undefined {
 		v, err = x.m.expr.Value(c, code)
 	} else {

@@ -12,6 +12,10 @@ import (
 // about 40 KiB of state, so that finding a row allocates nothing. It is not safe for
 // concurrent use.
 type Machine struct {
+	// Work counts the bytes of call frame programs that were run and, twice, the
+	// operations of expressions.
+	Work int
+
 	arch    *arch.Arch
 	state   state
 	initial *state // by the CIE; nil while that is being run
@@ -56,9 +60,11 @@ func (m *Machine) Find(s *Section, pc uint64, regs *arch.Regs, mem *memreader.Wo
 	if found, err = m.enter(s, pc, &p); !found {
 		return false, err
 	}
+	begin := p.c.pos
 	for {
 		next, ok, err := m.step(&p)
 		if err != nil {
+			m.Work += p.c.pos - begin
 			return false, err
 		}
 		if !ok || next > pc {
@@ -66,6 +72,7 @@ func (m *Machine) Find(s *Section, pc uint64, regs *arch.Regs, mem *memreader.Wo
 		}
 		p.loc = next
 	}
+	m.Work += p.c.pos - begin
 	x := context{m: m, s: s, regs: regs, mem: mem}
 	if err := x.row(&p, p.loc, row); err != nil {
 		return false, err
@@ -164,6 +171,7 @@ func (m *Machine) common(s *Section, off int) (*cachedCIE, error) {
 	m.arch, m.initial, m.depth = s.arch, nil, 0
 	p := program{s: s, k: k, fde: off, c: cursor{data: s.data[:k.end], pos: k.prog, big: s.arch.BigEndian}}
 	_, more, err := m.step(&p)
+	m.Work += p.c.pos - k.prog
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ type config struct {
 	Methods     []string  `json:"methods"`
 	MaxFrames   int       `json:"maxFrames"`
 	MaxTime     int64     `json:"maxTime"` // of a stack, in milliseconds
+	TotalTime   int64     `json:"maxTotalTime"`
 	Debuginfod  fetching  `json:"debuginfod"`
 	Dlv         string    `json:"dlv"` // address of a dlv --headless
 
@@ -103,6 +104,7 @@ func (c *config) spec() (Spec, error) {
 	}
 	p.Options = process.Options{Exe: c.resolve(c.Program), Sysroot: c.resolve(c.Sysroot), MaxFrames: c.MaxFrames}
 	p.Options.Methods, p.Options.MaxTime = c.Methods, time.Duration(c.MaxTime)*time.Millisecond
+	p.Options.MaxTotalTime = time.Duration(c.TotalTime) * time.Millisecond
 	p.Options.Debuginfod = bool(c.Debuginfod)
 	p.Options.DebugDirs, p.Options.SFrameDirs = c.resolveAll(c.DebugDirs), c.resolveAll(c.SFrameDirs)
 	paths := c.Paths
@@ -119,7 +121,7 @@ func (c *config) spec() (Spec, error) {
 
 // settings are the keys of a launch configuration that set the options which can
 // be wrong.
-var settings = map[string]string{"Methods": "methods", "MaxFrames": "maxFrames", "MaxTime": "maxTime", "Debuginfod": "debuginfod"}
+var settings = map[string]string{"Methods": "methods", "MaxFrames": "maxFrames", "MaxTime": "maxTime", "MaxTotalTime": "maxTotalTime", "Debuginfod": "debuginfod"}
 
 // settingError says what is wrong with a setting.
 func settingError(err error) error {

@@ -14,7 +14,7 @@ func TestSettingsReachOptions(t *testing.T) {
 	t.Setenv("DEBUGINFOD_URLS", "http://localhost:1")
 	c, err := parseConfig(json.RawMessage(`{
 		"coreFile": "core", "program": "/p", "sysroot": "/s", "paths": ["/a"], "debugDirs": ["/d"], "sframeDirs": ["/f"],
-		"methods": ["cfi"], "maxFrames": 3, "maxTime": 1500, "debuginfod": true}`))
+		"methods": ["cfi"], "maxFrames": 3, "maxTime": 1500, "maxTotalTime": 2500, "debuginfod": true}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +41,7 @@ func TestWrongSettings(t *testing.T) {
 		`"methods": ["magic"]`: `"methods": unknown method "magic"`,
 		`"maxFrames": -1`:      `"maxFrames": -1 is negative`,
 		`"maxTime": -5`:        `"maxTime": -5ms is negative`,
+		`"maxTotalTime": -5`:   `"maxTotalTime": -5ms is negative`,
 		`"debuginfod": true`:   `"debuginfod": DEBUGINFOD_URLS`,
 	} {
 		c, err := parseConfig(json.RawMessage(`{"coreFile": "core", ` + text + `}`))
@@ -51,7 +52,7 @@ func TestWrongSettings(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
-	if len(settings) != 4 {
+	if len(settings) != 5 {
 		t.Errorf("got %d settings; Check has as many errors", len(settings))
 	}
 }

@@ -20,7 +20,8 @@ func options(ctx context.Context, req *proto.OpenRequest) process.Options {
 	o := process.Options{
 		Exe: req.GetExecutable(), Sysroot: req.GetSysroot(), Paths: req.GetPaths(), DebugDirs: req.GetDebugDirs(),
 		SFrameDirs: req.GetSframeDirs(), Debuginfod: req.GetDebuginfod(), CacheDir: req.GetCacheDir(), Methods: req.GetMethods(),
-		MaxFrames: int(req.GetMaxFrames()), MaxTime: time.Duration(req.GetMaxTimeNs()), Context: ctx,
+		MaxFrames: int(req.GetMaxFrames()), MaxTime: time.Duration(req.GetMaxTimeNs()),
+		MaxTotalTime: time.Duration(req.GetMaxTotalTimeNs()), Context: ctx,
 	}
 	for _, s := range req.GetSourceMap() {
 		o.SourceMap = append(o.SourceMap, process.Substitution{From: s.GetFrom(), To: s.GetTo()})
@@ -43,6 +44,7 @@ func openRequest(o *process.Options) (*proto.OpenRequest, error) {
 	req := &proto.OpenRequest{
 		Executable: o.Exe, Sysroot: o.Sysroot, Paths: o.Paths, DebugDirs: o.DebugDirs, SframeDirs: o.SFrameDirs,
 		Debuginfod: o.Debuginfod, CacheDir: o.CacheDir, Methods: o.Methods, MaxFrames: uint32(o.MaxFrames), MaxTimeNs: int64(o.MaxTime),
+		MaxTotalTimeNs: int64(o.MaxTotalTime),
 	}
 	for _, s := range o.SourceMap {
 		req.SourceMap = append(req.SourceMap, &proto.SourceSubstitution{From: s.From, To: s.To})

@@ -53,6 +53,8 @@ type Options struct {
 	MaxFrames int
 	// MaxTime bounds the walk of a stack; 0 for no bound.
 	MaxTime time.Duration
+	// MaxTotalTime bounds the walks of all stacks, added up; 0 for no bound.
+	MaxTotalTime time.Duration
 }
 
 // Substitution replaces the beginning of source paths. From matches whole
@@ -88,6 +90,8 @@ func (o *Options) Check() error {
 		return wrong("MaxFrames", "%d is negative", o.MaxFrames)
 	case o.MaxTime < 0:
 		return wrong("MaxTime", "%v is negative", o.MaxTime)
+	case o.MaxTotalTime < 0:
+		return wrong("MaxTotalTime", "%v is negative", o.MaxTotalTime)
 	}
 	if _, err := o.servers(); err != nil {
 		return wrong("Debuginfod", "%w", err)

@@ -8,7 +8,7 @@ import (
 // Every option is used for the modules, for sources, or for the walk.
 func TestOptionsReachModules(t *testing.T) {
 	elsewhere := map[string]bool{
-		"SourceMap": true, "Methods": true, "MaxFrames": true, "MaxTime": true, // of the walk and of sources
+		"SourceMap": true, "Methods": true, "MaxFrames": true, "MaxTime": true, "MaxTotalTime": true, // of the walk and of sources
 		"Debuginfod": true, "Progress": true, "Context": true, // in the client; see servers
 	}
 	var opts Options

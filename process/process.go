@@ -23,6 +23,7 @@ type Process struct {
 	modules  *module.Set
 	servers  *debuginfod.Client // nil if no files are fetched
 	steppers func() []unwind.Stepper
+	budget   unwind.Budget // of all stacks
 }
 
 // ErrNoThread is returned for a thread id that the process does not have.
@@ -33,7 +34,7 @@ var ErrNoThread = errors.New("no such thread")
 //
 // The options must be valid: see [Options.Check].
 func New(img *core.Image, opts Options) *Process {
-	p := &Process{img: img, opts: opts, steppers: opts.steppers()}
+	p := &Process{img: img, opts: opts, steppers: opts.steppers(), budget: unwind.Budget{Time: opts.MaxTotalTime}}
 	files := opts.module()
 	servers, err := opts.servers()
 	p.servers, files.Debuginfod = servers, servers

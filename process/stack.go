@@ -40,9 +40,15 @@ func (p *Process) Stack(tid int) (*Stack, error) {
 // memory that is needed for a process with many threads.
 const maxAhead = 64
 
+// maxSteps bounds the work on all stacks of a run; see [unwind.Budget]. A million
+// frames take less than half of it.
+const maxSteps = 1 << 30
+
 // Parallel calls f for threads, in up to GOMAXPROCS goroutines, each with its own
 // Walker. It yields the results in the order of threads, each as soon as all results
 // before it are there. The result of f must not refer to the Walker's memory.
+// All stacks together take up to [Options.MaxTotalTime] and 2^30 steps; see
+// [unwind.Budget].
 // Parallel ends early if ctx ends or if the loop is left. It always waits for the
 // calls of f that have begun.
 func Parallel[T any](ctx context.Context, p *Process, threads []*core.Thread, f func(*Walker, *core.Thread) T) iter.Seq[T] {
@@ -58,6 +64,7 @@ func Parallel[T any](ctx context.Context, p *Process, threads []*core.Thread, f 
 			yield(f(p.NewWalker(), threads[0]))
 			return
 		}
+		budget := &unwind.Budget{Time: p.opts.MaxTotalTime, Steps: maxSteps}
 		ctx, cancel := context.WithCancel(ctx)
 		var workers sync.WaitGroup
 		defer workers.Wait()
@@ -80,6 +87,7 @@ func Parallel[T any](ctx context.Context, p *Process, threads []*core.Thread, f 
 		for range min(runtime.GOMAXPROCS(0), len(threads)) {
 			workers.Go(func() {
 				w := p.NewWalker()
+				w.unwinder.Budget = budget
 				for j := range jobs {
 					j.done <- f(w, j.thread)
 				}

@@ -50,7 +50,7 @@ func (p *Process) NewWalker() *Walker {
 		process: p,
 		unwinder: unwind.Unwinder{
 			Arch: p.img.Arch, Mem: p.Memory(), Find: p.modules.Place, Steppers: p.steppers(),
-			MaxFrames: p.opts.MaxFrames, MaxTime: p.opts.MaxTime,
+			MaxFrames: p.opts.MaxFrames, MaxTime: p.opts.MaxTime, Budget: &p.budget,
 		},
 		names: make(map[uint64]naming),
 	}

@@ -46,6 +46,13 @@ func (s *Section) lookupInto(pc uint64, f *Func) (found bool, err error) {
 // known: the innermost frame, or one that a signal interrupted. Find allocates only
 // if it fails.
 func (s *Section) Find(pc uint64, row *arch.Row) (found bool, err error) {
+	rows := 0
+	return s.FindCounting(pc, row, &rows)
+}
+
+// FindCounting is like Find, and adds to rows how many rows it looked at: a function
+// may have any number, which are searched from the first on.
+func (s *Section) FindCounting(pc uint64, row *arch.Row, rows *int) (found bool, err error) {
 	var f Func
 	if found, err := s.lookupInto(pc, &f); !found {
 		return false, err
@@ -54,7 +61,7 @@ func (s *Section) Find(pc uint64, row *arch.Row) (found bool, err error) {
 		return f.withoutRows(row)
 	}
 	var e FRE
-	found, ferr := f.find(uint32(pc-f.Start), &e)
+	found, ferr := f.find(uint32(pc-f.Start), &e, rows)
 	if ferr != nil {
 		return false, ferr
 	}

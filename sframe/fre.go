@@ -90,19 +90,32 @@ func (r *rows) outOfRange(field string, size int) *FormatError {
 }
 
 // find decodes the row for the instruction at off bytes from the start of the
-// function into e. Of the rows after it, only the start of the next matters.
-func (f *Func) find(off uint32, e *FRE) (found bool, err *FormatError) {
+// function into e. Of the rows after it, only the start of the next matters. It adds
+// to looked how many rows it looked at.
+func (f *Func) find(off uint32, e *FRE, looked *int) (found bool, err *FormatError) {
 	if f.PCMask() {
 		off %= uint32(f.maskBlock())
 	}
 	r := f.first()
-	d := &f.table.fres
-	at, before := -1, uint32(0) // the last row that is not after off
+	at, err := r.seek(off, e)
+	*looked += int(f.NumFREs-r.left) + 1
+	if at < 0 || err != nil {
+		return false, err
+	}
+	r.at, r.left = at, 1
+	return r.next(e)
+}
+
+// seek returns where the last row is that is not after off, or a negative number. It
+// may change e.
+func (r *rows) seek(off uint32, e *FRE) (at int, err *FormatError) {
+	d := &r.f.table.fres
+	at, before := -1, uint32(0)
 	for ; r.left > 0; r.left-- {
 		head := r.at + r.width
 		if head >= len(d.b) {
 			_, err := r.next(e)
-			return false, err
+			return -1, err
 		}
 		start := d.uint(r.at, r.width)
 		if start > off {
@@ -110,19 +123,15 @@ func (f *Func) find(off uint32, e *FRE) (found bool, err *FormatError) {
 		}
 		if d.b[head]&freSize == freSizeBroken {
 			_, err := r.next(e)
-			return false, err
+			return -1, err
 		}
 		if at >= 0 && start <= before {
-			return false, notAscending(f, r.at, start, before)
+			return -1, notAscending(r.f, r.at, start, before)
 		}
 		at, before = r.at, start
 		r.at = head + 1 + wordsSize(d.b[head])
 	}
-	if at < 0 {
-		return false, nil
-	}
-	r.at, r.left = at, 1
-	return r.next(e)
+	return at, nil
 }
 
 // notAscending is the error for a row at an offset in the FRE sub-section.

@@ -21,11 +21,20 @@ var (
 
 type limitError struct {
 	frames int
+	steps  int64
 	time   time.Duration
+	all    bool // steps or time are those of all stacks
 }
 
 func (e limitError) Error() string {
-	if e.time > 0 {
+	switch {
+	case e.all && e.time > 0:
+		return fmt.Sprintf("all stacks together took more than %v", e.time)
+	case e.all:
+		return fmt.Sprintf("all stacks together took more than %d steps in unwind tables", e.steps)
+	case e.steps > 0:
+		return fmt.Sprintf("the end of the stack was not reached after %d steps in unwind tables", e.steps)
+	case e.time > 0:
 		return fmt.Sprintf("the end of the stack was not reached after %v", e.time)
 	}
 	return fmt.Sprintf("the end of the stack was not reached after %d frames", e.frames)

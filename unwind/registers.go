@@ -8,8 +8,12 @@ import "github.com/sfcore/sfcore/arch"
 // It also computes the CFA of the last frame if Unwind did not.
 func (u *Unwinder) AddRegisters(frames []Frame) {
 	u.start()
+	defer func() { _ = u.charge() }()
 	for i := range frames {
 		f := &frames[i]
+		if u.spend(0) != nil {
+			break // the registers of the others stay unknown
+		}
 		if f.Signal || f.Module == nil {
 			continue
 		}
@@ -35,6 +39,8 @@ func (u *Unwinder) AddRegisters(frames []Frame) {
 
 // describe finds the row for f in call frame information.
 func (u *Unwinder) describe(f *Frame, row *arch.Row) bool {
+	before := u.fdes().Work
+	defer func() { u.spent.steps += int64(u.machine.Work - before) }()
 	for _, s := range f.Module.CFI {
 		found, err := u.fdes().Find(s, f.LookupPC(), &f.Regs, &u.words, row)
 		if found || err != nil {

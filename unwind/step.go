@@ -58,7 +58,7 @@ func (s *step) ask(known *site) (outcome, error) {
 	f := s.frame
 	s.cursor = Cursor{
 		Arch: s.Arch, Mem: &s.words, Module: f.Module, PC: f.LookupPC(), Regs: &f.Regs, Code: &s.code,
-		Exact: f.Exact, Find: s.Find, PACMask: s.PACMask, Walk: s.walks,
+		Exact: f.Exact, Find: s.Find, PACMask: s.PACMask, Walk: s.walks, spent: &s.spent,
 	}
 	tabled := false // a table had a row that could be applied, even if it was refused
 	for _, stepper := range s.Steppers {

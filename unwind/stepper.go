@@ -50,6 +50,8 @@ type Cursor struct {
 	// Walk is the number of the walk, by which a stepper tells apart the stacks
 	// that one Unwinder walks.
 	Walk uint64
+
+	spent *spending
 }
 
 // NewSFrame returns the stepper that looks rows up in the module's .sframe.
@@ -63,7 +65,9 @@ func (sframeStepper) Row(c *Cursor, row *arch.Row) (bool, error) {
 	if c.Module == nil || c.Module.SFrame == nil {
 		return false, nil
 	}
-	found, err := c.Module.SFrame.Find(c.PC, row)
+	rows := 0
+	found, err := c.Module.SFrame.FindCounting(c.PC, row, &rows)
+	c.Spend(rows)
 	if errors.Is(err, sframe.ErrSignalContext) {
 		*row = c.Arch.SignalFrames[0].Row // a kernel has one kind only, except for old s390x programs
 		found, err = true, nil
@@ -84,9 +88,11 @@ func (s *cfiStepper) Row(c *Cursor, row *arch.Row) (found bool, err error) {
 	if c.Module == nil {
 		return false, nil
 	}
+	before := s.machine.Work
 	for _, section := range c.Module.CFI {
 		found, e := s.machine.Find(section, c.PC, c.Regs, c.Mem, row)
 		if found {
+			c.Spend(s.machine.Work - before)
 			row.Uncertain = c.Module.Writable
 			return true, nil
 		}
@@ -94,6 +100,7 @@ func (s *cfiStepper) Row(c *Cursor, row *arch.Row) (found bool, err error) {
 			err = e
 		}
 	}
+	c.Spend(s.machine.Work - before)
 	return false, err
 }
 

@@ -45,6 +45,9 @@ type Unwinder struct {
 	MaxFrames int
 	// MaxTime bounds the time of one walk; 0 for no bound.
 	MaxTime time.Duration
+	// Budget bounds all walks that share it; nil for no bound. The work of one walk is
+	// always bounded.
+	Budget *Budget
 
 	words memreader.Words // stack and data
 	code  memreader.Words // instructions, which are far from stack and data
@@ -56,6 +59,7 @@ type Unwinder struct {
 	found  int     // how many frames of that are filled in
 	low    uint64  // no later SP of this walk may be below this
 	misses misses  // the misses of the current step
+	spent  spending
 
 	// These are arguments of steppers. They are kept here to avoid allocations.
 	row       arch.Row
@@ -90,6 +94,7 @@ const (
 // error. When dst has room and no method fails, it does not allocate.
 func (u *Unwinder) Unwind(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 	frames, stop := u.walk(dst, regs)
+	_ = u.charge() // the next walk meets the limit
 	u.frames = nil
 	return frames, stop
 }
@@ -113,10 +118,6 @@ func (u *Unwinder) walk(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 		return dst, Stop{NoUnwindInfo, errors.New("the registers of this thread are not known")}
 	}
 	u.start()
-	var deadline time.Time
-	if u.MaxTime > 0 {
-		deadline = time.Now().Add(u.MaxTime)
-	}
 	most := u.MaxFrames
 	if most <= 0 {
 		most = DefaultMaxFrames
@@ -131,8 +132,8 @@ func (u *Unwinder) walk(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 		if n-first >= most {
 			return limited(dst, limitError{frames: n - first})
 		}
-		if u.MaxTime > 0 && n%1024 == 0 && time.Now().After(deadline) {
-			return limited(dst, limitError{time: u.MaxTime})
+		if why := u.spend(frameWork); why != nil {
+			return limited(dst, why)
 		}
 		if n == cap(dst) {
 			dst = slices.Grow(dst, 1)
@@ -165,7 +166,7 @@ func (u *Unwinder) walk(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 
 // limited stops a walk at its last frame. It does not look for that frame's
 // caller.
-func limited(frames []Frame, why limitError) ([]Frame, Stop) {
+func limited(frames []Frame, why error) ([]Frame, Stop) {
 	frames[len(frames)-1].Row = arch.Row{}
 	return frames, Stop{Limit, why}
 }
@@ -173,6 +174,7 @@ func limited(frames []Frame, why limitError) ([]Frame, Stop) {
 // start prepares for a walk.
 func (u *Unwinder) start() {
 	u.walks++
+	u.begin()
 	if u.words.R == nil {
 		u.words = memreader.Words{R: u.Mem, BigEndian: u.Arch.BigEndian}
 		u.code = memreader.Words{R: u.Mem, BigEndian: u.Arch.BigEndian}

@@ -22,7 +22,8 @@ type openFlags struct {
 	sources sourceMap
 	methods string
 	frames  int
-	time    time.Duration
+	time    time.Duration // of a stack
+	total   time.Duration // of all stacks
 	sandbox bool
 }
 
@@ -32,6 +33,7 @@ func (o *openFlags) register(cmd *cobra.Command) {
 	f.Var(&o.sources, "map", "look in TO for source files that are recorded below FROM (repeatable)")
 	f.StringVar(&o.methods, "unwind", strings.Join(process.Methods(), ","), "try the methods in `LIST`, in this order")
 	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "end a stack after `N` frames")
+	f.DurationVar(&o.total, "max-total-time", 0, "end all stacks after `DURATION` of walking in all (default no limit)")
 	f.DurationVar(&o.time, "max-time", 0, "end a stack after `DURATION`, for example 500ms (default no limit)")
 }
 
@@ -93,6 +95,8 @@ func (o *openFlags) check() error {
 		return fmt.Errorf("--max-frames %d: a stack has at least one frame", o.frames)
 	case o.time < 0:
 		return fmt.Errorf("--max-time %v: must not be negative", o.time)
+	case o.total < 0:
+		return fmt.Errorf("--max-total-time %v: must not be negative", o.total)
 	}
 	return o.searchFlags.check()
 }
@@ -111,7 +115,7 @@ func (o *openFlags) options(ctx context.Context, program ...string) (process.Opt
 	}
 	opts := process.Options{
 		Exe: exe, Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, SourceMap: o.sources, CacheDir: cacheDir(),
-		Methods: strings.Split(o.methods, ","), MaxFrames: o.frames, MaxTime: o.time, Debuginfod: o.fetch, Context: ctx,
+		Methods: strings.Split(o.methods, ","), MaxFrames: o.frames, MaxTime: o.time, MaxTotalTime: o.total, Debuginfod: o.fetch, Context: ctx,
 	}
 	if o.fetch {
 		opts.Progress = newProgress().fetching
@@ -120,7 +124,7 @@ func (o *openFlags) options(ctx context.Context, program ...string) (process.Opt
 }
 
 // optionFlags are the flags that set the options which can be wrong.
-var optionFlags = map[string]string{"Methods": "--unwind", "MaxFrames": "--max-frames", "MaxTime": "--max-time", "Debuginfod": "--debuginfod"}
+var optionFlags = map[string]string{"Methods": "--unwind", "MaxFrames": "--max-frames", "MaxTime": "--max-time", "MaxTotalTime": "--max-total-time", "Debuginfod": "--debuginfod"}
 
 // flagError says what is wrong with a flag.
 func flagError(err error) error {

@@ -17,7 +17,7 @@ func TestFlagsReachOptions(t *testing.T) {
 	o.register(cmd)
 	if err := cmd.ParseFlags([]string{
 		"--sysroot", dir, "--path", dir, "--debug-dir", dir, "--sframe-dir", dir, "--map", "/a=/b", "--debuginfod",
-		"--unwind", "cfi,fp", "--max-frames", "3", "--max-time", "1s",
+		"--unwind", "cfi,fp", "--max-frames", "3", "--max-time", "1s", "--max-total-time", "2s",
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestFlagsReachOptions(t *testing.T) {
 // A flag that is wrong is named.
 func TestWrongFlags(t *testing.T) {
 	t.Setenv("DEBUGINFOD_URLS", "")
-	for _, args := range [][]string{{"--unwind", "magic"}, {"--max-frames", "-1"}, {"--max-time", "-1s"}, {"--debuginfod"}} {
+	for _, args := range [][]string{{"--unwind", "magic"}, {"--max-frames", "-1"}, {"--max-time", "-1s"}, {"--max-total-time", "-1s"}, {"--debuginfod"}} {
 		cmd, o := &cobra.Command{}, &openFlags{}
 		o.register(cmd)
 		if err := cmd.ParseFlags(args); err != nil {

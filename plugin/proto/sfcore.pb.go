@@ -70,9 +70,12 @@ type OpenRequest struct {
 	Methods []string `protobuf:"bytes,13,rep,name=methods,proto3" json:"methods,omitempty"`
 	// The bound of the walk of a stack, in nanoseconds; 0 for 30 s, which is also
 	// the most.
-	MaxTimeNs     int64 `protobuf:"varint,14,opt,name=max_time_ns,json=maxTimeNs,proto3" json:"max_time_ns,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	MaxTimeNs int64 `protobuf:"varint,14,opt,name=max_time_ns,json=maxTimeNs,proto3" json:"max_time_ns,omitempty"`
+	// The bound of the walks of all stacks of the session, added up, in nanoseconds;
+	// 0 for none.
+	MaxTotalTimeNs int64 `protobuf:"varint,15,opt,name=max_total_time_ns,json=maxTotalTimeNs,proto3" json:"max_total_time_ns,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *OpenRequest) Reset() {
@@ -212,6 +215,13 @@ func (x *OpenRequest) GetMethods() []string {
 func (x *OpenRequest) GetMaxTimeNs() int64 {
 	if x != nil {
 		return x.MaxTimeNs
+	}
+	return 0
+}
+
+func (x *OpenRequest) GetMaxTotalTimeNs() int64 {
+	if x != nil {
+		return x.MaxTotalTimeNs
 	}
 	return 0
 }
@@ -4027,7 +4037,7 @@ var File_sfcore_proto protoreflect.FileDescriptor
 
 const file_sfcore_proto_rawDesc = "" +
 	"\n" +
-	"\fsfcore.proto\x12\x10sfcore.plugin.v1\"\xc3\x03\n" +
+	"\fsfcore.proto\x12\x10sfcore.plugin.v1\"\xee\x03\n" +
 	"\vOpenRequest\x12\x14\n" +
 	"\x04core\x18\x01 \x01(\tH\x00R\x04core\x12\x12\n" +
 	"\x03pid\x18\x02 \x01(\x05H\x00R\x03pid\x12\x14\n" +
@@ -4051,7 +4061,8 @@ const file_sfcore_proto_rawDesc = "" +
 	"debuginfod\x12\x1b\n" +
 	"\tcache_dir\x18\f \x01(\tR\bcacheDir\x12\x18\n" +
 	"\amethods\x18\r \x03(\tR\amethods\x12\x1e\n" +
-	"\vmax_time_ns\x18\x0e \x01(\x03R\tmaxTimeNsB\t\n" +
+	"\vmax_time_ns\x18\x0e \x01(\x03R\tmaxTimeNs\x12)\n" +
+	"\x11max_total_time_ns\x18\x0f \x01(\x03R\x0emaxTotalTimeNsB\t\n" +
 	"\aprocess\"8\n" +
 	"\x12SourceSubstitution\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +

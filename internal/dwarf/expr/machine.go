@@ -13,6 +13,9 @@ const (
 // ready for use. Evaluating a value with it allocates nothing; it is not safe
 // for concurrent use, nor from within a function of [Debug].
 type Machine struct {
+	// Steps counts the operations that were executed.
+	Steps int
+
 	stack [maxStack]value
 	depth int
 }
@@ -76,6 +79,7 @@ func (r *run) all() error {
 		}
 		op := r.code[at]
 		r.pos++
+		r.m.Steps++
 		if err := r.execute(op, at); err != nil {
 			return err
 		}
