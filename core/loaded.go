@@ -24,6 +24,9 @@ const (
 	// hundreds of libraries.
 	maxLoaded = 1 << 13
 
+	// maxLoadedMaps bounds their mappings. A library has about five.
+	maxLoadedMaps = 1 << 17
+
 	// headerBytes is how much of an image is read for its program headers, which
 	// every linker puts behind the ELF header. It has room for 72 of them.
 	headerBytes = 4096
@@ -107,12 +110,15 @@ func (i *Image) filesInMemory() []Mapping {
 
 // loading is the state of FindLoaded and filesInMemory.
 type loading struct {
-	img    *Image
-	words  memreader.Words
-	maps   []Mapping
-	bases  []uint64 // of the images that maps are of
-	rdebug uint64   // 0 if it is not known
-	linked bool     // what rdebug leads to was looked at
+	img   *Image
+	words memreader.Words
+	maps  []Mapping
+	bases map[uint64]bool // where the images begin that maps are of
+	// sorted are the first sortedOf of maps, disjoint and ascending, for covers.
+	sorted   []Mapping
+	sortedOf int
+	rdebug   uint64 // 0 if it is not known
+	linked   bool   // what rdebug leads to was looked at
 
 	scanned int // pages that around looked at
 }
@@ -199,10 +205,13 @@ func (l *loading) around(addr uint64) {
 // is small, and otherwise the program.
 func (l *loading) commit(path string, f *elfx.File) {
 	lo, hi := f.Span()
-	if len(l.bases) >= maxLoaded || slices.Contains(l.bases, lo+f.Bias) {
+	if len(l.bases) >= maxLoaded || l.bases[lo+f.Bias] || len(l.maps) >= maxLoadedMaps {
 		return
 	}
-	l.bases = append(l.bases, lo+f.Bias)
+	if l.bases == nil {
+		l.bases = map[uint64]bool{}
+	}
+	l.bases[lo+f.Bias] = true
 	rdebug, dynamic := linkmap.RDebug(&l.words, f, f.Bias)
 	switch {
 	case dynamic || f.Type == elfx.TypeExec:
@@ -246,7 +255,15 @@ func (l *loading) program(path string, f *elfx.File) string {
 }
 
 func (l *loading) covers(addr uint64) bool {
-	return slices.ContainsFunc(l.maps, func(m Mapping) bool { return m.Contains(addr) })
+	holds := func(m Mapping) bool { return m.Contains(addr) }
+	if len(l.maps)-l.sortedOf > l.sortedOf/8+64 {
+		l.sorted, l.sortedOf = disjoint(slices.Clone(l.maps)), len(l.maps)
+	}
+	i, found := slices.BinarySearchFunc(l.sorted, addr, func(m Mapping, a uint64) int { return cmp.Compare(m.Lo, a) })
+	if !found {
+		i--
+	}
+	return i >= 0 && holds(l.sorted[i]) || slices.ContainsFunc(l.maps[l.sortedOf:], holds)
 }
 
 // askLinker finds struct r_debug by its name in the dynamic linker.

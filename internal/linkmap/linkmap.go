@@ -54,14 +54,16 @@ func RDebug(words *memreader.Words, f *elfx.File, bias uint64) (uint64, bool) {
 }
 
 // All yields the list that the struct r_debug at an address leads to, the
-// program first, as far as it can be read.
+// program first, as far as it can be read. It ends where the list leads back.
 //
 //	struct r_debug { int r_version; struct link_map *r_map; ... }
 //	struct link_map { l_addr; char *l_name; l_ld; l_next; l_prev; } [link.h]
 func All(words *memreader.Words, rdebug uint64) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		node, err := words.Uint64(rdebug + 8)
-		for n := 0; n < maxEntries && err == nil && node != 0; n++ {
+		seen := map[uint64]bool{}
+		for len(seen) < maxEntries && err == nil && node != 0 && !seen[node] {
+			seen[node] = true
 			bias, err1 := words.Uint64(node)
 			nameAt, err2 := words.Uint64(node + 8)
 			if err1 == nil && err2 == nil {

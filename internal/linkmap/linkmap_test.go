@@ -67,9 +67,27 @@ func TestEndless(t *testing.T) {
 			t.Fatalf("got %+v", e)
 		}
 	}
+	if n != 1 {
+		t.Errorf("got %d entries of a list that leads back, want 1", n)
+	}
+	n = 0
+	for range All(&memreader.Words{R: onwards{}}, 8) {
+		n++
+	}
 	if n != maxEntries {
 		t.Errorf("got %d entries, want %d", n, maxEntries)
 	}
+}
+
+// onwards is memory in which every entry of a list leads to one at a higher address.
+type onwards struct{}
+
+func (onwards) ReadMem(p []byte, addr uint64) (int, error) {
+	clear(p)
+	if len(p) >= 8 {
+		binary.LittleEndian.PutUint64(p, addr+1<<12)
+	}
+	return len(p), nil
 }
 
 // zeros is memory without end in which every entry of a list leads to itself.
