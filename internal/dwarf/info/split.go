@@ -7,6 +7,7 @@ type splitFiles struct {
 	files   map[string][]*file // by name and directory
 	pkg     *file
 	pkgOpen bool
+	index   *packageIndex // of pkg, once it was read
 }
 
 var errNoSplit = errors.New("a file of split debug information (.dwo or .dwp) was not found: inlined functions are missing")
@@ -103,20 +104,33 @@ func (d *Data) packageOf(u *unit) *file {
 	if pkg == nil {
 		return nil
 	}
-	h := pkg.elf.Section(".debug_cu_index")
-	if h == nil {
-		return nil
+	if d.split.index == nil {
+		d.split.index = &packageIndex{}
+		if h := pkg.elf.Section(".debug_cu_index"); h != nil {
+			data, err := pkg.elf.SectionData(h)
+			if err != nil {
+				pkg.fail(err)
+			}
+			d.split.index.read(pkg, reader{data: data, big: pkg.big})
+		}
 	}
-	data, err := pkg.elf.SectionData(h)
-	if err != nil {
-		pkg.fail(err)
-	}
-	return pkg.contribution(reader{data: data, big: pkg.big}, u.id)
+	return d.split.index.contribution(pkg, u.id)
 }
 
-// contribution returns the parts that an index lists for the split unit with an id
-// [DWARF 5, 7.3.5.3].
-func (f *file) contribution(r reader, id uint64) *file {
+// packageIndex is what an index lists for split units [DWARF 5, 7.3.5.3].
+type packageIndex struct {
+	sections             []section
+	columns              uint64
+	rows                 map[uint64]uint64 // by the ids of units, from 1 on
+	head, offsets, sizes []byte
+}
+
+// maxSlots bounds the slots of an index. The largest programs have some hundred
+// thousand units, and twice as many slots.
+const maxSlots = 1 << 22
+
+// read reads an index. One that is damaged stays empty.
+func (x *packageIndex) read(f *file, r reader) {
 	version := r.uint(4)
 	if version != 2 { // version 5 is of two bytes, and two of padding
 		r.pos = 0
@@ -124,35 +138,47 @@ func (f *file) contribution(r reader, id uint64) *file {
 		r.take(2)
 	}
 	columns, units, slots := r.uint(4), r.uint(4), r.uint(4)
-	if columns > maxColumns { // so that the products below do not overflow
-		return nil
+	if columns > maxColumns || slots > maxSlots { // so that the products below do not overflow
+		return
 	}
-	sections := packageSections[version]
 	ids, rows := r.take(8*slots), r.take(4*slots)
-	head, offsets, sizes := r.take(4*columns), r.take(4*columns*units), r.take(4*columns*units)
-	if sections == nil || r.short {
+	x.sections, x.columns = packageSections[version], columns
+	x.head, x.offsets, x.sizes = r.take(4*columns), r.take(4*columns*units), r.take(4*columns*units)
+	if x.sections == nil || r.short {
+		return
+	}
+	x.rows = map[uint64]uint64{}
+	for slot := range slots {
+		row := integer(rows[4*slot:4*slot+4], f.big)
+		if row == 0 || row > units || !f.d.work.spend(entryWork) {
+			continue
+		}
+		if id := integer(ids[8*slot:8*slot+8], f.big); x.rows[id] == 0 {
+			x.rows[id] = row
+		}
+	}
+}
+
+// contribution returns the parts of f that an index lists for the split unit with an
+// id.
+func (x *packageIndex) contribution(f *file, id uint64) *file {
+	row := x.rows[id]
+	if row == 0 {
 		return nil
 	}
 	u32 := func(b []byte, i uint64) uint64 { return integer(b[4*i:4*i+4], f.big) }
-	for slot := range slots {
-		row := u32(rows, slot)
-		if integer(ids[8*slot:8*slot+8], f.big) != id || row == 0 || row > units {
+	part := newFile(f.d, f.elf, f.suffix)
+	for c := range x.columns {
+		kind, at := u32(x.head, c), (row-1)*x.columns+c
+		if kind >= uint64(len(x.sections)) || x.sections[kind] == secInfo && kind != 1 {
 			continue
 		}
-		part := newFile(f.d, f.elf, f.suffix)
-		for c := range columns {
-			kind, at := u32(head, c), (row-1)*columns+c
-			if kind >= uint64(len(sections)) || sections[kind] == secInfo && kind != 1 {
-				continue
-			}
-			s := sections[kind]
-			whole, off, size := f.data(s), u32(offsets, at), u32(sizes, at)
-			part.loaded[s] = true
-			if off <= uint64(len(whole)) {
-				part.contents[s] = whole[off : off+min(size, uint64(len(whole))-off)]
-			}
+		s := x.sections[kind]
+		whole, off, size := f.data(s), u32(x.offsets, at), u32(x.sizes, at)
+		part.loaded[s] = true
+		if off <= uint64(len(whole)) {
+			part.contents[s] = whole[off : off+min(size, uint64(len(whole))-off)]
 		}
-		return part
 	}
-	return nil
+	return part
 }

@@ -25,6 +25,26 @@ func index(order binary.ByteOrder, version uint64) []byte {
 	return b.D32(10, 4, 6, 4).Done() // sizes
 }
 
+func contribution(f *file, index []byte, id uint64) *file {
+	var x packageIndex
+	x.read(f, reader{data: index, big: f.big})
+	return x.contribution(f, id)
+}
+
+// An index is read once, whatever the number of units.
+func TestPackageIndexOnce(t *testing.T) {
+	f := open(t, readProgram(t, "lines-dwarf5")).main
+	var x packageIndex
+	x.read(f, reader{data: index(binary.LittleEndian, 5)})
+	done := f.d.work.done
+	for range 1000 {
+		x.contribution(f, 0xbbbb)
+	}
+	if len(x.rows) == 0 || f.d.work.done != done {
+		t.Errorf("got %d rows, and %d more steps", len(x.rows), f.d.work.done-done)
+	}
+}
+
 func TestPackageIndex(t *testing.T) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		for _, version := range []uint64{2, 5} {
@@ -33,7 +53,7 @@ func TestPackageIndex(t *testing.T) {
 			info := f.data(secInfo)
 			f.contents[secStrOffsets], f.loaded[secStrOffsets] = []byte("abcdefgh"), true
 			data := index(order, version)
-			part := f.contribution(reader{data: data, big: f.big}, 0xbbbb)
+			part := contribution(f, data, 0xbbbb)
 			if part == nil {
 				t.Fatalf("%v, version %d: unit not found", order, version)
 			}
@@ -43,16 +63,16 @@ func TestPackageIndex(t *testing.T) {
 			if got := string(part.data(secStrOffsets)); got != "efgh" {
 				t.Errorf("%v, version %d: .debug_str_offsets: got %q, want efgh", order, version, got)
 			}
-			if f.contribution(reader{data: data, big: f.big}, 0xcccc) != nil {
+			if contribution(f, data, 0xcccc) != nil {
 				t.Errorf("%v, version %d: got a unit with an id that is not there", order, version)
 			}
 			for i := range data { // cut off, or damaged
-				if f.contribution(reader{data: data[:i], big: f.big}, 0xbbbb) != nil {
+				if contribution(f, data[:i], 0xbbbb) != nil {
 					t.Errorf("%v, version %d: got a unit from %d of %d bytes", order, version, i, len(data))
 				}
 				damaged := slices.Clone(data)
 				damaged[i] ^= 0xff
-				f.contribution(reader{data: damaged, big: f.big}, 0xbbbb)
+				contribution(f, damaged, 0xbbbb)
 			}
 		}
 	}
