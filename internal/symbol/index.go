@@ -60,15 +60,10 @@ func (t *table) functions() []symbol {
 		}
 	}
 	slices.SortFunc(syms, func(a, b symbol) int {
-		switch {
-		case a.value != b.value:
+		if a.value != b.value {
 			return cmp.Compare(a.value, b.value)
-		case t.better(&b, &a):
-			return -1
-		case t.better(&a, &b):
-			return 1
 		}
-		return 0
+		return t.order(&a, &b)
 	})
 	return syms
 }

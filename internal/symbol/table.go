@@ -71,13 +71,16 @@ func (t *table) better(s, b *symbol) bool {
 		return true
 	case s.value != b.value:
 		return s.value > b.value
-	case s.rank != b.rank:
-		return s.rank > b.rank
 	}
-	if c := t.compareNames(s.name, b.name); c != 0 {
-		return c > 0
+	return t.order(s, b) > 0
+}
+
+// order orders symbols at one address from the worst to the best.
+func (t *table) order(a, b *symbol) int {
+	if a.rank != b.rank {
+		return cmp.Compare(a.rank, b.rank)
 	}
-	return s.name > b.name
+	return cmp.Or(t.compareNames(a.name, b.name), cmp.Compare(a.name, b.name))
 }
 
 // maxTie bounds how many bytes of two names are compared: many symbols at one
@@ -90,7 +93,15 @@ func (t *table) compareNames(a, b uint32) int {
 		return 0
 	}
 	x, y := t.nameBytes(a), t.nameBytes(b)
-	for i := range maxTie {
+	const many = 32 // bytes that are compared at once
+	i := 0
+	for i+many <= min(len(x), len(y), maxTie) && bytes.Equal(x[i:i+many], y[i:i+many]) {
+		i += many
+	}
+	if bytes.IndexByte(x[:i], 0) >= 0 || bytes.IndexByte(x[:i], '@') >= 0 {
+		return 0
+	}
+	for ; i < maxTie; i++ {
 		c, d := nameByte(x, i), nameByte(y, i)
 		if c != d || c == 0 {
 			return cmp.Compare(c, d)
@@ -163,6 +174,8 @@ const (
 	// maxReads is how often a table is read from end to end before it gets an
 	// index, which takes the time of about as many readings.
 	maxReads = 64
+	// maxRead bounds the symbols that are read in all before there is an index.
+	maxRead = 16 << 20
 	// maxSymbols bounds the entries of a table that are used. The largest
 	// programs known have some millions.
 	maxSymbols = 16 << 20
@@ -187,7 +200,7 @@ func (t *table) find(o *Object, hits []hit) {
 		return
 	}
 	if t.index == nil {
-		if t.reads++; t.reads > maxReads || !t.scan(qs) {
+		if t.reads++; t.reads > max(1, min(maxReads, maxRead/(t.tab.Len()+1))) || !t.scan(qs) {
 			t.index = t.newIndex()
 		}
 	}
