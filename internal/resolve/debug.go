@@ -77,16 +77,23 @@ func debugLink(f *elfx.File) (name string, crc uint32) {
 	return name, f.ByteOrder().Uint32(data[at:])
 }
 
+// maxCRC bounds the debug files whose CRC is computed, in bytes: that takes a second.
+// Files that large have a build-id.
+const maxCRC = 4 << 30
+
 // HasCRC reports whether the contents of a file have the CRC of a
-// .gnu_debuglink. It is false for a file that cannot be read.
+// .gnu_debuglink. It is false for a file that cannot be read, or of more than 4 GiB.
 func HasCRC(name string, crc uint32) bool {
 	f, err := elfx.OpenRegular(name)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
+	if st, err := f.Stat(); err != nil || st.Size() > maxCRC {
+		return false
+	}
 	sum := crc32.NewIEEE()
-	_, err = io.Copy(sum, f)
+	_, err = io.Copy(sum, io.LimitReader(f, maxCRC))
 	return err == nil && sum.Sum32() == crc
 }
 

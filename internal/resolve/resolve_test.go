@@ -283,3 +283,23 @@ func BenchmarkDecoys(b *testing.B) {
 		})
 	}
 }
+
+// The CRC of a file that is larger than any without a build-id is not computed: the
+// file may be a hole.
+func TestLargeCRC(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "debug")
+	if err := os.WriteFile(name, []byte("123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const crc = 0xcbf43926
+	if !HasCRC(name, crc) || HasCRC(name, crc+1) {
+		t.Error("got another CRC of a small file")
+	}
+	if err := os.Truncate(name, maxCRC+1); err != nil {
+		t.Skip(err)
+	}
+	start := time.Now()
+	if HasCRC(name, 0) || time.Since(start) > time.Second {
+		t.Errorf("read %d bytes in %v", int64(maxCRC)+1, time.Since(start))
+	}
+}
