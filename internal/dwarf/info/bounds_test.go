@@ -86,3 +86,21 @@ func TestWorkCounts(t *testing.T) {
 		t.Errorf("an inlined call counts %d", each)
 	}
 }
+
+// The members of a type are read once for several questions in a row.
+func TestMembersOnce(t *testing.T) {
+	d := made(t, binary.LittleEndian, "unit 4\ncompile_unit language=12 low_pc=0x1000 high_pc=0x100\n structure_type #s name=s byte_size=8\n"+
+		strings.Repeat("  member name=m type=#s data_member_location=0\n", 500)+
+		" subprogram name=f low_pc=0x1000 high_pc=0x100\n  variable name=v type=#s\n")
+	scopes, err := d.Scopes(0x1010)
+	if err != nil || len(scopes) != 1 || len(scopes[0].Variables) != 1 {
+		t.Fatalf("got %+v, %v", scopes, err)
+	}
+	s := scopes[0].Variables[0].Type
+	first, _ := s.Members()
+	done := d.work.done
+	again, _ := s.Members()
+	if len(first) != 500 || len(again) != 500 || d.work.done != done {
+		t.Errorf("got %d and %d members, and %d more steps", len(first), len(again), d.work.done-done)
+	}
+}

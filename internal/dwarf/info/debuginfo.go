@@ -73,7 +73,9 @@ type Data struct {
 	split  splitFiles
 	work   work
 	types  map[typeKey]*Type
-	naming int // types that were named for the one being named
+	// members are those of the type that was asked for last.
+	members memberList
+	naming  int // types that were named for the one being named
 }
 
 // New returns the debug information in an ELF file, which must stay valid as

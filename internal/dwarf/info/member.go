@@ -39,14 +39,26 @@ type Variant struct {
 // Generated ones have some thousands.
 const maxMembers = 1 << 14
 
+// memberList are the members of a type, kept because they are asked for several
+// times in a row.
+type memberList struct {
+	of       *Type
+	list     []Member
+	variants *Variants
+}
+
 // Members returns the members of a structure or union, base classes included,
-// in their order, and its variants if it has any.
+// in their order, and its variants if it has any. The caller must not change them.
 func (t *Type) Members() (members []Member, variants *Variants) {
 	if t.d == nil {
 		return nil, nil
 	}
 	t.d.mu.Lock()
 	defer t.d.mu.Unlock()
+	if last := &t.d.members; last.of == t {
+		return last.list, last.variants
+	}
+	defer func() { t.d.members = memberList{t, members, variants} }()
 	for c := range t.e.childEntries() {
 		if len(members) >= maxMembers {
 			break

@@ -88,8 +88,8 @@ func (o *Object) IsReference() bool {
 func (o *Object) Len() (uint64, error) {
 	switch o.Shape() {
 	case Members:
-		parts, err := o.members()
-		return uint64(len(parts)), err
+		_, total, err := o.members(0, 0)
+		return total, err
 	case Elements:
 		return o.count(o.Type.Strip())
 	case Target:
@@ -104,9 +104,8 @@ func (o *Object) Len() (uint64, error) {
 func (o *Object) Parts(from, count uint64) ([]Object, error) {
 	switch o.Shape() {
 	case Members:
-		parts, err := o.members()
-		from = min(from, uint64(len(parts)))
-		return parts[from:][:min(count, uint64(len(parts))-from)], err
+		parts, _, err := o.members(from, count)
+		return parts, err
 	case Elements:
 		return o.elements(from, count)
 	case Target:
@@ -122,29 +121,33 @@ func (o *Object) Parts(from, count uint64) ([]Object, error) {
 
 var errIncomplete = errors.New("this unit of the debug information only declares its type")
 
-// members returns the members of a structure or union. Of variants it returns only
-// the active one.
-func (o *Object) members() ([]Object, error) {
+// members returns up to count members of a structure or union, beginning with number
+// from, and how many it has. Of variants only the active one is a member.
+func (o *Object) members(from, count uint64) (parts []Object, total uint64, err error) {
 	t := o.Type.Strip()
 	if t.Declared {
-		return nil, errIncomplete
+		return nil, 0, errIncomplete
 	}
 	if o.err != nil {
-		return nil, o.err
+		return nil, 0, o.err
 	}
 	members, variants := t.Members()
-	var parts []Object
-	for i := range members {
-		parts = append(parts, o.member(&members[i]))
+	total = uint64(len(members))
+	from = min(from, total)
+	for i := range members[from:][:min(count, total-from)] {
+		parts = append(parts, o.member(&members[from:][i]))
 	}
 	if variants == nil {
-		return parts, nil
+		return parts, total, nil
 	}
 	v, err := o.active(variants)
 	if v != nil {
-		parts = append(parts, o.member(&v.Member))
+		if from <= total && uint64(len(parts)) < count {
+			parts = append(parts, o.member(&v.Member))
+		}
+		total++
 	}
-	return parts, err
+	return parts, total, err
 }
 
 func (o *Object) member(m *info.Member) Object {

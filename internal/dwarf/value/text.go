@@ -224,14 +224,14 @@ func (o *Object) enum(t *info.Type) (string, error) {
 	names := t.Enumerators()
 	for _, n := range names {
 		if truncate(n.Value, bits) == v {
-			return n.Name, nil
+			return cut(n.Name), nil
 		}
 	}
 	var flags []string
 	rest := v
 	for _, n := range names {
 		if f := truncate(n.Value, bits); f != 0 && f&(f-1) == 0 && rest&f != 0 {
-			flags, rest = append(flags, n.Name), rest&^f
+			flags, rest = append(flags, cut(n.Name)), rest&^f
 		}
 	}
 	if rest == 0 && len(flags) > 0 {
@@ -241,6 +241,18 @@ func (o *Object) enum(t *info.Type) (string, error) {
 		return strconv.FormatInt(extend(v, bits), 10), nil
 	}
 	return strconv.FormatUint(v, 10), nil
+}
+
+// maxEnumerator bounds the name of an enumerator in a value, in bytes: a value may
+// have 64 of them.
+const maxEnumerator = 256
+
+// cut cuts off the end of a long name.
+func cut(name string) string {
+	if len(name) <= maxEnumerator {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxEnumerator], "") + "..."
 }
 
 // pointer writes an address and the string or function there.
@@ -328,7 +340,7 @@ func (o *Object) characters(t *info.Type) (string, error) {
 
 // slice writes a &str of Rust.
 func (o *Object) slice() (string, error) {
-	parts, err := o.members()
+	parts, _, err := o.members(0, 3)
 	if err != nil || len(parts) != 2 || parts[0].Name != "data_ptr" || parts[1].Name != "length" {
 		return "", err
 	}
