@@ -29,9 +29,10 @@ var foreignOwners = map[string]string{
 }
 
 const (
-	// maxThreads bounds the threads: the kernel allows no more thread ids
-	// [linux include/linux/threads.h: PID_MAX_LIMIT].
-	maxThreads = 4 << 20
+	// maxThreads bounds the threads. A thread takes about 3 KB here. The kernel
+	// allows 4194304 thread ids, but a thread needs two mappings of its own, of
+	// which it allows 65530 unless it is told otherwise.
+	maxThreads = 1 << 18
 	// maxProblems bounds the list of problems of a damaged core.
 	maxProblems = 100
 )

@@ -306,3 +306,16 @@ func FuzzNotes(f *testing.F) {
 		}
 	})
 }
+
+// Threads beyond the bound are left out, and told.
+func TestManyThreads(t *testing.T) {
+	c := testkit.NewCore(arch.AMD64)
+	desc := make([]byte, arch.PrStatusPID+4)
+	for range maxThreads + 3 {
+		c.Note("CORE", ntPRStatus, desc)
+	}
+	img := openBuilt(t, c)
+	if len(img.Threads) != maxThreads || len(img.Problems) == 0 {
+		t.Errorf("got %d threads and %d problems, want %d and some", len(img.Threads), len(img.Problems), maxThreads)
+	}
+}
