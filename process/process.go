@@ -8,6 +8,7 @@ package process
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/debuginfod"
@@ -24,6 +25,9 @@ type Process struct {
 	servers  *debuginfod.Client // nil if no files are fetched
 	steppers func() []unwind.Stepper
 	budget   unwind.Budget // of all stacks
+
+	demangling atomic.Int64 // time that long names took, in nanoseconds
+	sourceRead atomic.Int64 // bytes of source files that were read
 }
 
 // ErrNoThread is returned for a thread id that the process does not have.

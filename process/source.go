@@ -21,6 +21,9 @@ type SourceLine struct {
 const (
 	// maxSource bounds the part of a source file that is read, in bytes.
 	maxSource = 64 << 20
+	// maxSources bounds what is read of all source files, in bytes. A file is read
+	// up to the line, for each place that is shown.
+	maxSources = 1 << 30
 	// maxSourceLine bounds the part of a line that is returned, in bytes.
 	maxSourceLine = 512
 )
@@ -32,11 +35,20 @@ const (
 // fetched, it then asks for it by the build-id of the module that was compiled from
 // it.
 func (p *Process) SourceLines(file, buildID string, line, around int) []SourceLine {
+	if p.sourceRead.Load() > maxSources {
+		p.modules.Note(fmt.Errorf("more than %d bytes of source files were read; further lines are not shown", maxSources))
+		return nil
+	}
 	f := p.openSource(file, buildID)
 	if f == nil {
 		return nil
 	}
 	defer f.Close()
+	defer func() {
+		if end, err := f.Seek(0, io.SeekCurrent); err == nil {
+			p.sourceRead.Add(end)
+		}
+	}()
 	var lines []SourceLine
 	in := bufio.NewReaderSize(io.LimitReader(f, maxSource), 64<<10)
 	for n := 1; n <= line+around; n++ {

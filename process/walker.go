@@ -105,7 +105,7 @@ func (w *Walker) name(pc uint64) naming {
 	}
 	n := naming{module: w.process.modules.At(pc)}
 	for _, l := range w.process.modules.Locate(pc, nil) {
-		n.names = append(n.names, name{l, symbol.Demangle(l.Func)})
+		n.names = append(n.names, name{l, w.process.demangle(l.Func)})
 	}
 	w.names[pc] = n
 	w.held += max(1, len(n.names))
