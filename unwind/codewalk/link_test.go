@@ -305,8 +305,8 @@ func FuzzCodeLink(f *testing.F) {
 			p.poke(where, ra)
 		}
 		frames, _ := p.unwinder().Unwind(nil, regs)
-		if len(frames) > 1 && (frames[1].PC != ra || frames[0].CFA%8 != 0 || frames[1].Trust != unwind.Guess || at&1 == 0 && frames[0].CFA < stackAt) {
-			t.Errorf("got %#x, CFA %#x, %v; want %#x, a guess", frames[1].PC, frames[0].CFA, frames[1].Trust, ra)
+		if len(frames) > 1 && (frames[1].PC != ra || frames[0].CFA%8 != 0 || frames[1].Trust != confirmed(&frames[1]) || at&1 == 0 && frames[0].CFA < stackAt) {
+			t.Errorf("got %#x, CFA %#x, %v (%v); want %#x", frames[1].PC, frames[0].CFA, frames[1].Trust, frames[1].Evidence, ra)
 		}
 	})
 }
