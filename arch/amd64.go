@@ -63,11 +63,12 @@ var AMD64 = &Arch{
 		{Code: []byte("\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"), Row: amd64Signal}, // mov $15,%rax; syscall
 		{Code: []byte("\xb8\x0f\x00\x00\x00\x0f\x05"), Row: amd64Signal},         // mov $15,%eax; syscall
 	},
-	Breakpoint:   []byte{0xcc},          // [Intel SDM 2A, INT3]
-	HidesAddress: true,                  // #GP [Intel SDM 3A, 6.15; linux arch/x86/kernel/traps.c]
-	VSyscall:     0xffff_ffff_ff60_0000, // [linux arch/x86/include/uapi/asm/vsyscall.h]
-	ProgramBases: []uint64{0x400000},    // GNU ld, Go
-	AltStackToSP: 144,                   // uc_stack is at 16, rsp at 160
+	Breakpoint:   []byte{0xcc},                                                                // [Intel SDM 2A, INT3]
+	HidesAddress: true,                                                                        // #GP [Intel SDM 3A, 6.15; linux arch/x86/kernel/traps.c]
+	VSyscall:     0xffff_ffff_ff60_0000,                                                       // [linux arch/x86/include/uapi/asm/vsyscall.h]
+	ProgramBases: []uint64{0x400000},                                                          // GNU ld, Go
+	AltStackToSP: 144,                                                                         // uc_stack is at 16, rsp at 160
+	NewThread:    NewThread{Number: PrStatusRegs + 8*15, Result: 0, Calls: []uint64{56, 435}}, // orig_rax, rax
 	EndsInCall:   amd64EndsInCall, CallTarget: amd64CallTarget, Jump: amd64Jump, InsnAlign: 1,
 	Slot: amd64Slot, CallSlot: amd64CallSlot,
 }

@@ -110,6 +110,9 @@ type Arch struct {
 	// the alternate signal stack, to the interrupted SP, in bytes.
 	AltStackToSP int
 
+	// NewThread recognizes a thread that has executed no instruction yet.
+	NewThread NewThread
+
 	// PAC is set if return addresses may be signed. PACMask are the bits that a
 	// signature may occupy if the core has no NT_ARM_PAC_MASK.
 	PAC     bool
@@ -122,7 +125,7 @@ type Arch struct {
 	// to ra. CallTarget returns false if the instruction does not tell its target, or
 	// may be another instruction.
 	CallTarget func(code []byte, ra uint64) (target uint64, ok bool)
-	// Jump tells whether code begins with a jump, and where a direct jump goes. code
+	// Jump tells whether code, of one byte or more, begins with a jump, and where a direct jump goes. code
 	// is one byte or more at addr. Instructions begin at multiples of InsnAlign, which
 	// is also the size of the smallest instruction, in bytes.
 	Jump      func(code []byte, addr uint64) (kind Jump, target uint64)
@@ -168,4 +171,16 @@ func (a *Arch) RA() Reg {
 		return a.LR
 	}
 	return a.PC
+}
+
+// NewThread tells by what a new thread is known: the kernel leaves the number of the
+// system call that made it, and the result 0. Calls is nil if the number is not in
+// struct elf_prstatus.
+type NewThread struct {
+	// Number is the offset of the number in struct elf_prstatus, 8 bytes, which
+	// another number replaces as soon as the thread enters the kernel again.
+	Number int
+	Result Reg
+	// Calls are the numbers of clone and clone3.
+	Calls []uint64
 }

@@ -55,8 +55,9 @@ type UpperRegs struct {
 // Bytes returns the register with DWARF number n from a descriptor of NT_FPREGSET. The
 // result is a part of the descriptor; nil if the register is not there.
 func (v *VectorRegs) Bytes(n uint64, desc []byte) []byte {
-	off := v.Off + (n-v.First)*v.Size
-	if n < v.First || n-v.First >= v.Num || off+v.Size > uint64(len(desc)) {
+	i := n - v.First // huge before the first
+	off := v.Off + i*v.Size
+	if i >= v.Num || off+v.Size > uint64(len(desc)) {
 		return nil
 	}
 	return desc[off : off+v.Size]
@@ -65,8 +66,8 @@ func (v *VectorRegs) Bytes(n uint64, desc []byte) []byte {
 // UpperBytes returns the upper half of register i, counted from 0, from a descriptor
 // of NT_X86_XSTATE. The result is a part of the descriptor; nil if it is not there.
 func (v *VectorRegs) UpperBytes(i uint64, desc []byte) []byte {
-	off, size := v.Upper.Off+i*v.Size, uint64(len(desc))
-	if v.Upper.Off == 0 || i >= v.Num || off+v.Size > size || desc[v.Upper.Present]&v.Upper.Mask == 0 {
+	off := v.Upper.Off + i*v.Size
+	if i >= v.Num || off+v.Size > uint64(len(desc)) || desc[v.Upper.Present]&v.Upper.Mask == 0 {
 		return nil
 	}
 	return desc[off : off+v.Size]

@@ -45,6 +45,24 @@ func TestRegs(t *testing.T) {
 	}
 }
 
+// Registers come in ascending order, each once.
+func TestRegsAllInOrder(t *testing.T) {
+	var r Regs
+	for reg := range Reg(NumRegs) {
+		r.Set(NumRegs-1-reg, uint64(reg))
+	}
+	next := Reg(0)
+	for reg, v := range r.All() {
+		if reg != next || v != uint64(NumRegs-1-reg) {
+			t.Fatalf("got register %d with %d, want register %d", reg, v, next)
+		}
+		next++
+	}
+	if next != NumRegs {
+		t.Errorf("got %d registers, want %d", next, NumRegs)
+	}
+}
+
 func TestRegsAllStops(t *testing.T) {
 	var r Regs
 	r.Set(1, 1)
@@ -71,6 +89,7 @@ func TestRegSet(t *testing.T) {
 		{"range", Range(6, 13), []Reg{6, 10, 13}, []Reg{5, 14, NoReg}},
 		{"range of all", Range(0, 33), []Reg{0, 33}, []Reg{34}},
 		{"no register", Set(NoReg), nil, []Reg{0, NoReg}},
+		{"bits without registers", ^RegSet(0), []Reg{0, 33}, []Reg{34, 63, NoReg}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -125,13 +125,23 @@ type Row struct {
 	// Uncertain is set when the maker could not check everything by which it made the
 	// row.
 	Uncertain bool
-	// Followed is set when the row's maker followed the instructions from the target
-	// of the call before the return address to the pc.
-	Followed bool
+	// Followed says which instructions the row's maker followed, if that confirms the
+	// row.
+	Followed Path
 	// Injected is set when the caller made no call, but a signal handler made it look
 	// as if it had. The recovered pc is the interrupted one.
 	Injected bool
 }
+
+// Path is a way through the instructions of a function.
+type Path uint8
+
+// The paths.
+const (
+	NoPath   Path = iota
+	FromCall      // from the target of the call before the return address to the pc
+	ToReturn      // from the pc, which is being executed, to a return, past no call
+)
 
 // Outermost reports whether the row marks the end of the stack.
 func (r *Row) Outermost() bool { return r.RA.Base == Undefined }

@@ -46,13 +46,13 @@ func TestAttachOutOfTime(t *testing.T) {
 	s.ready(t)
 	late := false
 	for try := 0; try < 100 && !late; try++ { // the copying may be done at once
-		v, err := prepare(s.pid)
+		v, err := prepare(s.pid, &AttachOptions{StackBudget: DefaultStackBudget, StackTotal: DefaultStackTotal})
 		if err != nil {
 			t.Fatal(err)
 		}
 		m := slices.IndexFunc(v.maps, func(m procMapping) bool { return m.Path == "[stack]" })
 		lo, hi := v.maps[m].Lo, v.maps[m].Hi
-		v.copySpans([]span{{lo: lo, hi: hi, end: hi}}, time.Now().Add(-time.Second))
+		v.copySpans([]span{{lo: lo, hi: hi, end: hi}}, nil, time.Now().Add(-time.Second))
 		n, err := v.space().ReadMem(make([]byte, 8), lo)
 		fault := (*memreader.FaultError)(nil)
 		late = errors.As(err, &fault)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/memreader"
 )
@@ -40,12 +42,29 @@ func Attach(ctx context.Context, pid int, opts AttachOptions) (*Image, error) {
 	if opts.StackBudget == 0 {
 		opts.StackBudget = DefaultStackBudget
 	}
+	if opts.StackTotal == 0 {
+		opts.StackTotal = DefaultStackTotal
+	}
 	if opts.MaxStop == 0 {
 		opts.MaxStop = DefaultMaxStop
 	}
 	if pid == os.Getpid() {
 		return nil, fmt.Errorf("process %d is sfcore, which cannot stop itself", pid)
 	}
+	if err := checkTracers(pid); err != nil {
+		return nil, err
+	}
+	var img *Image
+	err := takeTurns(func() (err error) {
+		img, err = visitOnce(ctx, pid, &opts)
+		return err
+	})
+	return img, err
+}
+
+// visitOnce makes an image of a process that nobody else visits. It begins again when
+// the process executes another program.
+func visitOnce(ctx context.Context, pid int, opts *AttachOptions) (*Image, error) {
 	var err error
 	for try := range maxExecs {
 		time.Sleep(time.Duration(try) * time.Millisecond)
@@ -53,12 +72,15 @@ func Attach(ctx context.Context, pid int, opts AttachOptions) (*Image, error) {
 			return nil, err
 		}
 		var v *visit
-		if v, err = prepare(pid); err == nil {
+		if v, err = prepareInTime(ctx, pid, opts); err == nil {
 			if err = v.stop(opts); err == nil {
 				return v.image(), nil
 			}
+			if errors.Is(err, errSeizing) {
+				return nil, err // the tracer's thread still uses v
+			}
 			v.close()
-			if errors.Is(err, ErrDenied) {
+			if busy := (*busyError)(nil); errors.Is(err, ErrDenied) && !errors.As(err, &busy) {
 				continue // it was not denied before: most likely a thread in execve
 			}
 		}
@@ -75,10 +97,11 @@ func Attach(ctx context.Context, pid int, opts AttachOptions) (*Image, error) {
 // visit is one snapshot of a process in the making.
 type visit struct {
 	dir   *procDir
-	mem   *memreader.Live
+	mem   *carefulMemory
 	arch  *arch.Arch
 	auxv  Auxv
 	files *heldFiles
+	root  *os.File // nil if nothing may be looked for below it
 	// command and executable are as in Image.
 	command, executable string
 
@@ -86,6 +109,7 @@ type visit struct {
 	maps     []procMapping
 	// threads is what /proc said of the threads before they were stopped.
 	threads map[int]procStat
+	asleep  map[int]procSyscall // those that slept
 	nsIDs   map[int]int
 	heads   []memreader.Segment // memory that does not change
 
@@ -110,23 +134,28 @@ func (v *visit) phase(name string, held bool) {
 
 func (v *visit) close() {
 	v.files.close()
+	if v.root != nil {
+		v.root.Close()
+	}
 	if v.mem != nil {
-		v.mem.Close()
+		_ = v.mem.Close()
 	}
 	v.dir.close()
 }
 
 // prepare finds out everything that it can while the process runs.
-func prepare(pid int) (*visit, error) {
+func prepare(pid int, opts *AttachOptions) (*visit, error) {
 	v := &visit{clock: time.Now(), files: newHeldFiles()}
 	var err error
 	if v.dir, err = openProc(pid); errors.Is(err, os.ErrNotExist) {
-		err = ErrNoProcess
+		return nil, fmt.Errorf("process %d: %w", pid, ErrNoProcess)
+	} else if err != nil {
+		return nil, (&procDir{pid: pid, fd: -1}).explain(err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("process %d: %w", pid, err)
+	if !opts.FUSE {
+		v.files.mounted, v.files.fuse = v.dir.fileSystems()
 	}
-	if err := v.lookAround(); err != nil {
+	if err := v.lookAround(opts); err != nil {
 		v.close()
 		return nil, err
 	}
@@ -134,13 +163,14 @@ func prepare(pid int) (*visit, error) {
 	return v, nil
 }
 
-func (v *visit) lookAround() error {
+func (v *visit) lookAround(opts *AttachOptions) error {
 	pid := v.dir.pid
-	status := v.dir.status("status")
-	switch leader := status.number("Tgid", 0); {
-	case len(status) == 0:
-		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
-	case leader != pid:
+	text, err := v.dir.read("status")
+	if err != nil {
+		return v.dir.explain(err)
+	}
+	status := parseStatus(text)
+	if leader := status.number("Tgid", 0); leader != pid {
 		return fmt.Errorf("%d is a thread of process %d; use the id of the process", pid, leader)
 	}
 	leader, err := v.dir.stat("stat")
@@ -151,34 +181,74 @@ func (v *visit) lookAround() error {
 	if leader.state == Zombie && !v.dir.findAlive() {
 		return fmt.Errorf("process %d has ended and is a zombie until its parent waits for it: %w", pid, ErrNoProcess)
 	}
-	if v.mem, err = memreader.OpenLive(v.dir.alive); err != nil {
+	mem, err := memreader.OpenLive(v.dir.alive)
+	if err != nil {
 		return v.dir.explain(err)
 	}
+	v.mem = &carefulMemory{Live: mem}
+	if !v.mem.Alive() { // which waits for the lock of the mappings, and can be killed
+		return errNoMemory
+	}
+	v.mem.pagemap, _ = v.dir.open(v.dir.memory("pagemap"), os.O_RDONLY)
 	if v.mapsText, err = v.dir.read(v.dir.memory("maps")); err != nil {
 		return v.dir.explain(err)
 	}
 	if len(v.mapsText) == 0 {
 		return errNoMemory
 	}
-	if v.maps, err = parseMaps(v.mapsText); err != nil {
+	if err := v.setMaps(v.mapsText); err != nil {
 		return err
 	}
-	if v.arch, err = v.dir.arch(); err != nil {
+	if v.arch, err = v.findArch(); err != nil {
 		return err
 	}
 	if auxv, err := v.dir.read(v.dir.memory("auxv")); err == nil {
 		v.auxv = parseAuxv(auxv, byteOrder(v.arch))
 	}
-	if v.dir.link("ns/pid") != ownPIDNamespace() {
+	if v.dir.link("ns/pid") != ownNamespace("pid") {
 		v.snap.NSPID = status.innermost()
 	}
 	v.command = v.dir.commandLine()
 	v.executable, _ = strings.CutSuffix(v.dir.link(v.dir.memory("exe")), deletedSuffix)
+	v.openRoot()
 	v.files.hold(v.dir, v.maps)
-	heads := v.headCopies()
-	v.mem.ReadAll(heads, nil)
-	v.setHeads(heads)
-	return v.readThreads()
+	v.copyHeads(time.Now().Add(maxOpening))
+	keepOwnCode()
+	if err := v.readThreads(); err != nil {
+		return err
+	}
+	if err := v.makeRoom(opts); err != nil {
+		return err
+	}
+	return v.awaitExec()
+}
+
+// setMaps decodes the mappings, and keeps reads away from those of files that may
+// never answer.
+func (v *visit) setMaps(text []byte) (err error) {
+	if v.maps, err = parseMaps(text); err != nil {
+		return err
+	}
+	var doubtful []span
+	for i := range v.maps {
+		if m := &v.maps[i]; v.files.doubt(m) != "" {
+			doubtful = append(doubtful, span{m.Lo, m.Hi, m.Hi})
+		}
+	}
+	v.mem.avoid(doubtful)
+	return nil
+}
+
+// openRoot opens the root directory of the process, unless something below it may
+// never answer that is not mounted here.
+func (v *visit) openRoot() {
+	shared := v.dir.link("ns/mnt") == ownNamespace("mnt") && v.dir.link(v.dir.memory("root")) == "/"
+	if !shared && v.files.fuse {
+		v.files.problems = append(v.files.problems,
+			errors.New("no files are looked for where the process sees them: it has mounted FUSE, which may never answer"))
+		return
+	}
+	v.root, _ = v.dir.open(v.dir.memory("root"), unix.O_PATH|unix.O_DIRECTORY)
 }
 
 // readThreads looks at all threads.
@@ -188,24 +258,59 @@ func (v *visit) readThreads() error {
 		return err
 	}
 	v.threads, v.nsIDs = make(map[int]procStat, len(tids)), map[int]int{}
+	v.asleep = make(map[int]procSyscall, len(tids))
 	for _, tid := range tids {
 		v.readThread(tid)
+		if call, ok := v.dir.syscall(tid); ok {
+			v.asleep[tid] = call
+		}
 	}
-	v.room = make([]byte, min(len(tids)*usualStack, maxRoom))
+	return nil
+}
+
+// usualStack is how much room is made for the stack of a thread that runs, in bytes.
+const usualStack = 16 << 10
+
+// makeRoom makes room for the stacks as they are now. Making it while the process is
+// stopped takes longer than the copying.
+func (v *visit) makeRoom(opts *AttachOptions) error {
+	var sps []uint64
+	for _, call := range v.asleep {
+		sps = append(sps, call.sp)
+	}
+	each := eachBudget(sps, v.maps, opts.StackBudget, opts.StackTotal)
+	size := uint64(len(v.threads)-len(v.asleep)+1) * usualStack
+	for _, s := range spansWithin(withFirstStack(sps, v.maps, each), v.maps, each) {
+		size += s.hi - s.lo
+	}
+	size = min(size, opts.StackTotal)
+	memory := uint64(0)
+	for _, s := range memorySpans(v.maps) {
+		memory += s.hi - s.lo
+	}
+	memory = min(memory, opts.Memory)
+	if err := checkRoom(size + memory); err != nil {
+		return fmt.Errorf("process %d: no room for copies of %d bytes of stacks and %d of other memory: %w", v.dir.pid, size, memory, err)
+	}
+	v.room = make([]byte, size+memory)
 	for i := 0; i < len(v.room); i += headSize {
 		v.room[i] = 1 // so that the page exists when the process is stopped
 	}
 	return nil
 }
 
-const (
-	// usualStack is how much room is made for each stack beforehand, in bytes.
-	// Making it while the process is stopped takes as long as the copying.
-	usualStack = 16 << 10
-
-	// maxRoom bounds that room, in bytes.
-	maxRoom = 64 << 20
-)
+// checkRoom asks whether the system gives so much memory: what the Go runtime cannot
+// get ends the program with a stack trace.
+func checkRoom(size uint64) error {
+	if size > 1<<47 {
+		return unix.ENOMEM
+	}
+	room, err := unix.Mmap(-1, 0, int(max(size, 1)), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	if err != nil {
+		return err
+	}
+	return unix.Munmap(room)
+}
 
 func (v *visit) readThread(tid int) {
 	dir := "task/" + strconv.Itoa(tid)
@@ -246,9 +351,13 @@ func (v *visit) headCopies() []memreader.Copy {
 	return list
 }
 
-func (v *visit) setHeads(heads []memreader.Copy) {
+// copyHeads copies them until the deadline.
+func (v *visit) copyHeads(deadline time.Time) {
+	list := v.headCopies()
 	v.heads = nil
-	for _, c := range heads {
-		v.heads = append(v.heads, memreader.Segment{Addr: c.Addr, Size: uint64(c.N), Data: c.Data[:c.N]})
+	for i, done := range v.copyUntil(list, deadline) {
+		if c := &list[i]; done {
+			v.heads = append(v.heads, memreader.Segment{Addr: c.Addr, Size: uint64(c.N), Data: c.Data[:c.N]})
+		}
 	}
 }

@@ -19,6 +19,7 @@ const (
 	ATPhnum       = 5  // AT_PHNUM: their number
 	ATBase        = 7  // AT_BASE: address of the dynamic linker, 0 if there is none
 	ATEntry       = 9  // AT_ENTRY: entry point of the program
+	ATUID         = 11 // AT_UID: real user id, as the process's user namespace has it
 	ATRandom      = 25 // AT_RANDOM: address of 16 random bytes
 	ATExecfn      = 31 // AT_EXECFN: address of the file name given to execve
 	ATSysinfoEhdr = 33 // AT_SYSINFO_EHDR: address of the vDSO's ELF header

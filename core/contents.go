@@ -19,10 +19,12 @@ const DefaultMaxDecompressed = 256 << 30
 const (
 	// A stream is taken for a decompression bomb if it expands each compressed
 	// byte to more than maxRatio bytes other than zero, and to at least minBomb
-	// bytes in all. Memory compresses to about a fifth; zeros cost nothing in
-	// the end, so they do not count.
+	// bytes in all. Memory compresses to about a fifth. Zeros take no space in the
+	// end, so those of memory that a process never used may be more: maxZeros, which
+	// zstd takes four seconds for, beside maxRatio for each compressed byte.
 	maxRatio = 1000
 	minBomb  = 1 << 30
+	maxZeros = 4 << 30
 
 	// maxInMemory is how many bytes of a stream are kept in memory before they
 	// are moved to a temporary file. Most cores are smaller.

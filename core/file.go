@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ type Options struct {
 	// done bytes of total, which is 0 if unknown, have been read. They are
 	// bytes of the compressed file.
 	Progress func(done, total int64)
+	// File, if not nil, is the core file. It is open for reading, and belongs to
+	// the caller; the path then only names it.
+	File *os.File
 }
 
 // Open opens a core file: plain, or compressed by zstd, gzip, lz4 or xz. "-"
@@ -50,8 +54,8 @@ func Open(ctx context.Context, path string, opts Options) (*Image, error) {
 }
 
 func open(ctx context.Context, path string, opts Options) (*Image, error) {
-	file := os.Stdin
-	if path != "-" {
+	file := cmp.Or(opts.File, os.Stdin)
+	if path != "-" && opts.File == nil {
 		var err error
 		if file, err = elfx.OpenRegular(path); err != nil {
 			return nil, err

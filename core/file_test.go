@@ -219,6 +219,29 @@ func TestOpenNotACore(t *testing.T) {
 	}
 }
 
+// A file that is open is read whatever the path leads to, and stays open.
+func TestOpenFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "core")
+	if err := os.WriteFile(name, kernelCore(arch.AMD64).Done(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, path := range []string{filepath.Join(name, "none"), "-"} {
+		img, err := Open(context.Background(), path, Options{File: file})
+		if err != nil || img.Path != path || len(img.Threads) == 0 {
+			t.Fatalf("%s: got %v, %v", path, img, err)
+		}
+		img.Close()
+	}
+	if _, err := file.Stat(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestOpenNoFile(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")

@@ -49,6 +49,10 @@ type Image struct {
 	Size uint64
 	// Truncated says what a truncated core file has lost; nil if it is whole.
 	Truncated *Truncation
+	// Root is a path through which sfcore can open the root directory of a live
+	// process as long as the image is open, even if the process ends. It is "" for
+	// other images, and if file systems that may never answer could be below it.
+	Root string
 	// Problems are defects that leave the rest of the image usable.
 	Problems []error
 	// Live says how [Attach] took the image; nil for other images.
@@ -123,6 +127,9 @@ type Mapping struct {
 	// is open, even if the process ends; "" for a core file, or if the file could
 	// not be opened.
 	File string
+	// Unanswering is set for a file that must not be opened by its path: it is in a
+	// file system that may never answer.
+	Unanswering bool
 	// Deleted is set when the file was removed or replaced while it was mapped.
 	Deleted bool
 	// Exec is set if the mapping is executable, or if the image does not say.

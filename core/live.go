@@ -15,16 +15,25 @@ type AttachOptions struct {
 	// stands for [DefaultStackBudget]. Of a larger stack the last 64th of that
 	// amount is copied too, because the first frames are there.
 	StackBudget uint64
-	// Memory bounds how many bytes of private writable memory are copied, in
-	// addition to stacks; 0 copies none. A megabyte takes a quarter of a
+	// StackTotal bounds how many bytes are copied of all stacks together; 0 stands
+	// for [DefaultStackTotal]. If they have more, less is copied of the largest.
+	StackTotal uint64
+	// Memory bounds how many bytes of private writable memory are copied, with what
+	// Follow returns, in addition to stacks; 0 copies none. A megabyte takes a quarter of a
 	// millisecond of stop time.
 	Memory uint64
 	// Follow, if not nil, is called while the process stands still. It returns
 	// more memory to copy, by Addr and Size: stacks that threads have left for
-	// others. At most StackBudget is copied of each. Follow gets the registers of
-	// the threads and reads the process. It runs in a goroutine of its own, for
+	// others. At most StackBudget is copied of each, and of all
+	// StackTotal or Memory, whichever is more. Follow
+	// gets the registers of the threads, and by Addr and Size the memory of the
+	// variables of programs and libraries, and reads the process. It runs in a goroutine of its own, for
 	// which Attach waits no longer than MaxStop.
-	Follow func(a *arch.Arch, threads []arch.Regs, mem memreader.Reader) []memreader.Segment
+	Follow func(a *arch.Arch, threads []arch.Regs, vars []memreader.Segment, mem memreader.Reader) []memreader.Segment
+	// FUSE permits to open files of the process that are in FUSE file systems, which
+	// may never answer, or on nothing that is mounted. If one does not, this
+	// program cannot be killed until it does.
+	FUSE bool
 	// MaxStop bounds the time for which the process is held, even if not
 	// everything has been copied; 0 stands for [DefaultMaxStop].
 	MaxStop time.Duration
@@ -39,9 +48,8 @@ const (
 	// DefaultMaxStop is the default of MaxStop.
 	DefaultMaxStop = time.Second
 
-	// maxCopied bounds how many bytes of all stacks are copied. If the stacks
-	// have more, the budget of each is smaller.
-	maxCopied = 1 << 30
+	// DefaultStackTotal is the default of StackTotal, in bytes.
+	DefaultStackTotal = 256 << 20
 )
 
 // Errors of [Attach], to be matched with errors.Is.
@@ -65,8 +73,17 @@ type Snapshot struct {
 	Phases []Phase
 	// Copied is how many bytes of stacks were copied.
 	Copied uint64
+	// StackBudget is how many bytes were to be copied of each stack: as many as
+	// AttachOptions has, or fewer because of its StackTotal.
+	StackBudget uint64
+	// Late is how many bytes of stacks and other memory were not copied because the
+	// process had to be let go.
+	Late uint64
 	// Memory is the number of bytes copied besides.
 	Memory uint64
+	// MemoryCut is how many bytes were not copied because AttachOptions.Memory does
+	// not allow them.
+	MemoryCut uint64
 	// Ended is how many threads came to their end while the others were being
 	// stopped. They are not in the image.
 	Ended int
@@ -109,4 +126,5 @@ const (
 	Traced          State = "traced"          // held by a tracer; t
 	Zombie          State = "zombie"          // ended while other threads continue; Z
 	Ended           State = "ended"           // gone, or about to be; X
+	KernelWorker    State = "kernel-worker"   // of io_uring or vhost: it runs no code of the process
 )

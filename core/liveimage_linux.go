@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 
+	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/memreader"
 )
 
@@ -16,12 +18,17 @@ func (v *visit) image() *Image {
 		Arch: v.arch, PID: v.dir.pid, Name: v.threads[v.dir.pid].name, Auxv: v.auxv,
 		Command: v.command, Executable: v.executable, Live: &v.snap, Process: v.mem,
 		Mappings: make([]Mapping, len(v.maps)),
+		Problems: v.files.problems,
 		OnClose:  v.close,
+	}
+	if v.root != nil {
+		img.Root = fmt.Sprintf("/proc/self/fd/%d", v.root.Fd())
 	}
 	for i := range v.maps {
 		m := &v.maps[i]
 		img.Mappings[i] = m.Mapping
 		img.Mappings[i].File = v.files.name(m)
+		img.Mappings[i].Unanswering = v.files.doubt(m) != ""
 	}
 	img.Mem = &liveMemory{Space: v.space(), process: v.mem, image: img}
 	for i := range v.tracees {
@@ -61,9 +68,20 @@ func (v *visit) thread(i int) Thread {
 	}
 	order := byteOrder(v.arch)
 	setRegs(&t.Regs, v.arch.PrStatus, t.PrStatus, order)
+	pc, _ := t.Regs.Get(v.arch.PC)
+	sp, _ := t.Regs.Get(v.arch.SP)
+	if st.worker && t.Err == nil && pc == 0 && sp == 0 { // old kernels use a flag for something else
+		t.State, t.Err, t.Regs, t.PrStatus, t.FPRegSet = KernelWorker, errWorker, arch.Regs{}, nil, nil
+		return t
+	}
+	if t.State == "" && t.Err == nil {
+		t.State = Running // it is new, and has ended since
+	}
 	setRegs(&t.Regs, v.arch.FPRegSet, t.FPRegSet, order)
 	return t
 }
+
+var errWorker = errors.New("the thread works for the kernel (io_uring or vhost) and runs no code of the process")
 
 // space is the copied memory. Stacks come first, then the parts of stacks beyond the
 // budget, the heads of files, and everything else that is mapped.
@@ -102,7 +120,7 @@ func (d *procDir) commandLine() string {
 // read from the process, which may have changed it since the stop.
 type liveMemory struct {
 	*memreader.Space
-	process *memreader.Live
+	process memreader.Reader
 	image   *Image
 }
 

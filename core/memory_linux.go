@@ -5,20 +5,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/memreader"
 )
-
-// maxPiece bounds how many bytes are copied between two looks at the clock: a few
-// milliseconds of copying.
-const maxPiece = 16 << 20
 
 // copyMemory copies up to budget bytes of private writable memory, in addition to
 // the stacks.
 func (v *visit) copyMemory(budget uint64, deadline time.Time) {
-	known := v.ascending()
+	rest := without(memorySpans(v.maps), v.ascending())
+	for _, s := range rest {
+		v.snap.MemoryCut += s.hi - s.lo
+	}
+	v.snap.MemoryCut -= min(v.snap.MemoryCut, budget)
 	before := v.snap.Copied
-	v.copySpans(pieces(without(memorySpans(v.maps), known), budget), deadline)
+	v.copySpans(pieces(rest, budget), nil, deadline)
 	v.snap.Copied, v.snap.Memory = before, v.snap.Copied-before
 }
 
@@ -40,6 +39,21 @@ func memorySpans(maps []procMapping) []span {
 	return spans
 }
 
+// variables returns the memory of the variables of programs and libraries: what they
+// have mapped of files, and the memory without a file that continues it.
+func variables(maps []procMapping) []memreader.Segment {
+	var vars []memreader.Segment
+	end := uint64(0)
+	for i := range maps {
+		m := &maps[i]
+		if m.read && m.write && !m.shared && (m.inode != 0 || m.Lo == end && m.Path == "") {
+			vars = append(vars, memreader.Segment{Addr: m.Lo, Size: m.Hi - m.Lo})
+			end = m.Hi
+		}
+	}
+	return vars
+}
+
 // pieces cuts spans to pieces of at most maxPiece bytes, up to a total of budget.
 func pieces(spans []span, budget uint64) []span {
 	var out []span
@@ -56,9 +70,10 @@ func pieces(spans []span, budget uint64) []span {
 
 // copyFollowed copies the spans that follow returns. It calls follow in a
 // goroutine of its own, as copyUntil does for copying.
-func (v *visit) copyFollowed(follow func(*arch.Arch, []arch.Regs, memreader.Reader) []memreader.Segment, budget uint64, deadline time.Time) {
+func (v *visit) copyFollowed(opts *AttachOptions, deadline time.Time) {
+	vars := variables(v.maps)
 	said := make(chan []memreader.Segment, 1)
-	go func() { said <- follow(v.arch, v.known, v.mem) }()
+	go func() { said <- opts.Follow(v.arch, v.known, vars, v.mem) }()
 	var segs []memreader.Segment
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
@@ -68,16 +83,18 @@ func (v *visit) copyFollowed(follow func(*arch.Arch, []arch.Regs, memreader.Read
 		return
 	}
 	var spans []span
-	left := uint64(maxCopied)
+	var tops []uint64
+	left := max(opts.StackTotal, opts.Memory)
 	for _, s := range segs {
 		if m := mappingOf(v.maps, s.Addr); m != nil {
-			size := min(s.Size, budget, m.Hi-s.Addr, left)
+			size := min(s.Size, opts.StackBudget, m.Hi-s.Addr, left)
 			left -= size
 			spans = append(spans, span{s.Addr, s.Addr + size, s.Addr + size})
+			tops = append(tops, s.Addr)
 		}
 	}
 	known := v.ascending()
-	v.copySpans(without(apart(spans), known), deadline)
+	v.copySpans(without(apart(spans), known), tops, deadline)
 }
 
 // apart returns spans in ascending order, without overlaps.

@@ -33,6 +33,11 @@ const (
 	// allows 4194304 thread ids, but a thread needs two mappings of its own, of
 	// which it allows 65530 unless it is told otherwise.
 	maxThreads = 1 << 18
+	// minPrStatus is the size of the smallest struct elf_prstatus, in bytes. So many
+	// there must be for each thread on average, once there are more than
+	// maxShortThreads: a thread takes ten times that here.
+	minPrStatus     = 336
+	maxShortThreads = 1000
 	// maxProblems bounds the list of problems of a damaged core.
 	maxProblems = 100
 )
@@ -46,6 +51,8 @@ type notes struct {
 	sigInfo []byte
 	ids     map[int]bool // of the threads so far
 	dropped int          // problems that are not in the list
+	status  int          // bytes of NT_PRSTATUS so far
+	leftOut int          // threads
 }
 
 // read decodes the notes of the core. The kernel writes the crashing thread's
@@ -68,6 +75,10 @@ func (n *notes) read(f *elfx.File) error {
 		}
 	}
 	n.finishThreads()
+	if n.leftOut > 0 {
+		n.img.Problems = append(n.img.Problems, fmt.Errorf("%d threads are left out: with %d bytes of NT_PRSTATUS there may be %d",
+			n.leftOut, n.status, n.mostThreads()))
+	}
 	if n.dropped > 0 {
 		n.img.Problems = append(n.img.Problems, fmt.Errorf("%d more problems", n.dropped))
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,8 +112,8 @@ func TestDamagedNotes(t *testing.T) {
 		{
 			"thread without registers",
 			testkit.NewCore(a).Note("CORE", ntPRStatus, make([]byte, arch.PrStatusRegs)).Thread(7, 0, r),
-			"0 7",
-			[]string{"pr_reg at offset 0xfc: thread 0: NT_PRSTATUS has only 112 bytes, too few for all registers"},
+			"7",
+			[]string{"pr_reg at offset 0xfc: thread 0 is left out: NT_PRSTATUS has only 112 bytes, too few for registers"},
 		},
 		{"thread without id", testkit.NewCore(a).Note("CORE", ntPRStatus, make([]byte, 35)).Thread(7, 0, r), "7", []string{"too few for a thread id"}},
 		{"equal ids", testkit.NewCore(a).Thread(7, 0, r).Thread(7, 0, r), "7 7", []string{"ELF: pr_pid at offset 0x248: NT_PRSTATUS: more than one thread has the id 7"}},
@@ -307,15 +308,36 @@ func FuzzNotes(f *testing.F) {
 	})
 }
 
-// Threads beyond the bound are left out, and told.
+// Threads beyond a bound are left out, and told.
 func TestManyThreads(t *testing.T) {
-	c := testkit.NewCore(arch.AMD64)
-	desc := make([]byte, arch.PrStatusPID+4)
-	for range maxThreads + 3 {
-		c.Note("CORE", ntPRStatus, desc)
-	}
-	img := openBuilt(t, c)
-	if len(img.Threads) != maxThreads || len(img.Problems) == 0 {
-		t.Errorf("got %d threads and %d problems, want %d and some", len(img.Threads), len(img.Problems), maxThreads)
+	for _, tt := range []struct {
+		name              string
+		notes, size, want int
+	}{
+		{"many", maxThreads + 3, minPrStatus, maxThreads},
+		{"short", 4000, arch.PrStatusRegs + 8, 4000 * (arch.PrStatusRegs + 8) / minPrStatus},
+		{"few and short", maxShortThreads, arch.PrStatusRegs + 8, maxShortThreads},
+		{"more than a few", 5000, minPrStatus, 5000},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := testkit.NewCore(arch.AMD64)
+			desc := make([]byte, tt.size)
+			for i := range tt.notes {
+				binary.LittleEndian.PutUint32(desc[arch.PrStatusPID:], uint32(i+1))
+				c.Note("CORE", ntPRStatus, desc)
+			}
+			c.Note("CORE", ntPRPSInfo, make([]byte, prEnd))
+			img := openBuilt(t, c)
+			told := false
+			for _, p := range img.Problems {
+				told = told || strings.HasSuffix(p.Error(), fmt.Sprintf(" there may be %d", tt.want))
+			}
+			if len(img.Threads) != tt.want || told != (tt.want < tt.notes) {
+				t.Errorf("got %d threads, want %d; told: %v", len(img.Threads), tt.want, told)
+			}
+			if img.Problems == nil == (tt.size < minPrStatus || tt.want < tt.notes) {
+				t.Errorf("got problems %q", img.Problems)
+			}
+		})
 	}
 }

@@ -107,6 +107,16 @@ func (d *procDir) stat(name string) (procStat, error) {
 	return parseStat(text)
 }
 
+// syscall returns where a thread sleeps; false if it does not, or if the system does
+// not tell.
+func (d *procDir) syscall(tid int) (procSyscall, bool) {
+	text, err := d.read("task/" + strconv.Itoa(tid) + "/syscall")
+	if err != nil {
+		return procSyscall{}, false
+	}
+	return parseSyscall(text)
+}
+
 // status returns a status file, empty if it cannot be read.
 func (d *procDir) status(name string) procStatus {
 	text, _ := d.read(name)
@@ -147,6 +157,8 @@ func (d *procDir) explain(err error) error {
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESRCH):
 		return fmt.Errorf("process %d: %w", d.pid, ErrNoProcess)
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		return fmt.Errorf("process %d: sfcore may not open more files (%w): raise the limit with ulimit -n; 64 and one for each library are enough", d.pid, err)
 	case errors.Is(err, unix.ENOSYS):
 		return fmt.Errorf("process %d: this system has no ptrace: %w", d.pid, err)
 	case !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES):

@@ -80,7 +80,12 @@ type procStat struct {
 	state State
 	// started is when the thread began, in clock ticks since the system did.
 	started uint64
+	worker  bool // one of the kernel's, of io_uring or vhost
 }
+
+// Flags of threads that are the kernel's, but belong to a process [linux
+// include/linux/sched.h: PF_IO_WORKER, PF_USER_WORKER].
+const workerFlags = 0x10 | 0x4000
 
 // parseStat decodes /proc/PID/stat. The name is in parentheses and may hold
 // any byte, parentheses too.
@@ -97,6 +102,9 @@ func parseStat(text []byte) (procStat, error) {
 		return s, fmt.Errorf("/proc/PID/stat: %d fields", len(fields)+2)
 	}
 	s.state = parseState(fields[0])
+	const flags = 9 - 3
+	set, _ := strconv.ParseUint(fields[flags], 10, 64)
+	s.worker = set&workerFlags != 0
 	var err error
 	if s.started, err = strconv.ParseUint(fields[starttime], 10, 64); err != nil {
 		return s, fmt.Errorf("/proc/PID/stat: starttime: %w", err)
@@ -159,4 +167,24 @@ func (s procStatus) innermost() int {
 func (s procStatus) capability(n int) bool {
 	set, err := strconv.ParseUint(s["CapEff"], 16, 64)
 	return err == nil && set>>n&1 != 0
+}
+
+// procSyscall is what a thread that sleeps tells of itself.
+type procSyscall struct {
+	number int // of the system call; -1 if it is in none
+	sp     uint64
+}
+
+// parseSyscall decodes /proc/PID/task/TID/syscall: the number of the system call,
+// -1 outside of one, then its six arguments if it is in one, SP and pc. A thread
+// that runs has the word "running" [proc(5)].
+func parseSyscall(text []byte) (call procSyscall, ok bool) {
+	fields := strings.Fields(string(text))
+	if len(fields) != 3 && len(fields) != 9 {
+		return call, false
+	}
+	var err1, err2 error
+	call.number, err1 = strconv.Atoi(fields[0])
+	call.sp, err2 = strconv.ParseUint(fields[len(fields)-2], 0, 64)
+	return call, err1 == nil && err2 == nil
 }

@@ -66,10 +66,12 @@ func TestParseStat(t *testing.T) {
 		want       procStat
 		ok         bool
 	}{
-		{"plain", "12 (cat)" + tail, procStat{"cat", Sleeping, 987654}, true},
-		{"parentheses and spaces", "12 (a) R (b)" + strings.Replace(tail, "S", "D", 1), procStat{"a) R (b", Uninterruptible, 987654}, true},
-		{"zombie", "12 ()" + strings.Replace(tail, "S", "Z", 1), procStat{"", Zombie, 987654}, true},
-		{"unknown state", "12 (x)" + strings.Replace(tail, "S", "Q", 1), procStat{"x", "", 987654}, true},
+		{"plain", "12 (cat)" + tail, procStat{"cat", Sleeping, 987654, false}, true},
+		{"parentheses and spaces", "12 (a) R (b)" + strings.Replace(tail, "S", "D", 1), procStat{"a) R (b", Uninterruptible, 987654, false}, true},
+		{"zombie", "12 ()" + strings.Replace(tail, "S", "Z", 1), procStat{"", Zombie, 987654, false}, true},
+		{"unknown state", "12 (x)" + strings.Replace(tail, "S", "Q", 1), procStat{"x", "", 987654, false}, true},
+		{"io_uring", "12 (iou-wrk-12)" + strings.Replace(tail, "4194560", "4194576", 1), procStat{"iou-wrk-12", Sleeping, 987654, true}, true},
+		{"vhost", "12 (vhost-12)" + strings.Replace(tail, "4194560", "4210944", 1), procStat{"vhost-12", Sleeping, 987654, true}, true},
 		{"short", "12 (cat) S 1 2", procStat{name: "cat"}, false},
 		{"no name", "12 cat S", procStat{}, false},
 		{"reversed", ")(", procStat{}, false},

@@ -18,8 +18,9 @@ func (n *notes) prStatus(note *elfx.Note) {
 		n.problem(note.Errorf(0, "pr_pid", "NT_PRSTATUS has only %d bytes, too few for a thread id", len(d)))
 		return
 	}
-	if len(n.img.Threads) >= maxThreads {
-		n.problem(note.Errorf(0, "n_type", "NT_PRSTATUS: more than the limit of %d threads", maxThreads))
+	n.status += len(d)
+	if len(n.img.Threads) >= n.mostThreads() {
+		n.leftOut++
 		return
 	}
 	t := Thread{
@@ -27,7 +28,12 @@ func (n *notes) prStatus(note *elfx.Note) {
 		Signal:   int(n.order.Uint16(d[arch.PrStatusSignal:])),
 		PrStatus: d,
 	}
-	if !setRegs(&t.Regs, n.img.Arch.PrStatus, d, n.order) {
+	all := setRegs(&t.Regs, n.img.Arch.PrStatus, d, n.order)
+	if t.Regs == (arch.Regs{}) {
+		n.problem(note.Errorf(arch.PrStatusRegs, "pr_reg", "thread %d is left out: NT_PRSTATUS has only %d bytes, too few for registers", t.ID, len(d)))
+		return
+	}
+	if !all {
 		n.problem(note.Errorf(arch.PrStatusRegs, "pr_reg", "thread %d: NT_PRSTATUS has only %d bytes, too few for all registers", t.ID, len(d)))
 	}
 	if n.ids[t.ID] {
@@ -35,6 +41,11 @@ func (n *notes) prStatus(note *elfx.Note) {
 	}
 	n.ids[t.ID] = true
 	n.img.Threads = append(n.img.Threads, t)
+}
+
+// mostThreads returns how many threads there may be, by the notes so far.
+func (n *notes) mostThreads() int {
+	return min(maxThreads, max(maxShortThreads, n.status/minPrStatus))
 }
 
 // setRegs takes registers from the descriptor of a note, and reports whether

@@ -4,27 +4,33 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/sfcore/sfcore/arch"
-	"github.com/sfcore/sfcore/memreader"
 )
 
-// stop stops the process, copies registers and memory, and lets it go.
-func (v *visit) stop(opts AttachOptions) error {
-	var err error
-	onTracerThread(func() { err = v.hold(opts) })
+// stop stops the process, copies registers and memory, and lets it go. After
+// errSeizing, the tracer's thread still uses v.
+func (v *visit) stop(opts *AttachOptions) error {
+	err, ok := inTime(time.Now().Add(maxPreparing+2*opts.MaxStop), func() (err error) {
+		onTracerThread(func() { err = v.hold(opts) })
+		return err
+	})
+	if !ok {
+		return fmt.Errorf("process %d: %w", v.dir.pid, errSeizing)
+	}
 	return err
 }
 
-func (v *visit) hold(opts AttachOptions) error {
+// hold runs on the tracer's thread. It reads neither memory nor mappings of the
+// process by itself: both may wait for a file.
+func (v *visit) hold(opts *AttachOptions) error {
 	v.clock = time.Now()
 	t := &tracer{dir: v.dir, known: make(map[int]bool, len(v.threads)), listed: make(map[int]bool, len(v.threads))}
 	defer t.reaper()()
-	if _, err := t.seizeNew(); err != nil {
+	if _, err := t.seizeNew(false); err != nil {
 		return err
 	}
 	v.phase(PhaseSeize, false)
@@ -35,14 +41,15 @@ func (v *visit) hold(opts AttachOptions) error {
 	err := t.stopAll()
 	v.phase(PhaseStop, true)
 	if err == nil {
-		err = v.copyAll(t.tracees, opts.StackBudget, deadline)
+		err = v.copyAll(t.tracees, opts, deadline)
 	}
+	budget, before := opts.Memory, v.snap.Copied
 	if err == nil && opts.Follow != nil {
-		v.copyFollowed(opts.Follow, opts.StackBudget, deadline)
+		v.copyFollowed(opts, deadline)
 		v.phase(PhaseStacks, true)
 	}
 	if err == nil && opts.Memory > 0 {
-		v.copyMemory(opts.Memory, deadline)
+		v.copyMemory(budget-min(budget, v.snap.Copied-before), deadline)
 		v.phase(PhaseMemory, true)
 	}
 	t.release()
@@ -61,18 +68,51 @@ func (v *visit) hold(opts AttachOptions) error {
 }
 
 // copyAll copies registers and stacks while the process stands still.
-func (v *visit) copyAll(tracees []tracee, budget uint64, deadline time.Time) error {
-	// One byte shows whether the address space is still the prepared one.
-	if n, err := v.mem.ReadMem(make([]byte, 1), v.maps[0].Lo); n == 0 {
-		if fault := (*memreader.FaultError)(nil); errors.As(err, &fault) && fault.Why == memreader.Gone {
-			return errExecuted
-		}
-	}
+func (v *visit) copyAll(tracees []tracee, opts *AttachOptions, deadline time.Time) error {
 	v.copyRegisters(tracees)
 	v.phase(PhaseRegisters, true)
-	err := v.copyStacks(budget, deadline)
+	changed, err := v.findMaps(time.Now().Add(time.Until(deadline) / shareForMaps))
+	if err == nil {
+		v.copyStacks(opts, deadline)
+	}
+	if changed && err == nil {
+		v.copyHeads(deadline)
+	}
 	v.phase(PhaseStacks, true)
 	return err
+}
+
+// shareForMaps is the part of the time that is left which the mappings may take, 1/4.
+const shareForMaps = 4
+
+// findMaps reads the mappings again, and finds out whether the address space is still
+// the prepared one. If a thread has the lock of the mappings while it waits for a
+// file, the visit goes on without memory.
+func (v *visit) findMaps(deadline time.Time) (changed bool, err error) {
+	mem, dir, size := v.mem, *v.dir, len(v.mapsText)
+	type answer struct {
+		alive bool
+		text  []byte
+		err   error
+	}
+	a, ok := inTime(deadline, func() (a answer) {
+		if a.alive = mem.Alive(); a.alive {
+			a.text, a.err = dir.readInto(dir.memory("maps"), make([]byte, 0, size+64<<10))
+		}
+		return a
+	})
+	switch {
+	case !ok:
+		v.mem.lose()
+		return false, nil
+	case !a.alive:
+		return false, errExecuted
+	case a.err != nil:
+		return false, v.dir.explain(a.err)
+	case bytes.Equal(a.text, v.mapsText):
+		return false, nil
+	}
+	return true, v.setMaps(a.text)
 }
 
 // check tells a process that could not be stopped from one that was.
@@ -141,98 +181,6 @@ func (v *visit) copyRegisters(tracees []tracee) {
 			if masks, err := regset(c.tid, ntARMPACMask, make([]byte, 16)); err == nil && len(masks) == 16 {
 				v.pacMask = order.Uint64(masks[8:])
 			}
-		}
-	}
-}
-
-// copyStacks copies the used parts of the stacks: those of the stack pointers,
-// then those that signal handlers on alternate stacks have interrupted.
-func (v *visit) copyStacks(budget uint64, deadline time.Time) error {
-	text, err := v.dir.readInto(v.dir.memory("maps"), make([]byte, 0, len(v.mapsText)+64<<10))
-	if err != nil {
-		return v.dir.explain(err)
-	}
-	if !bytes.Equal(text, v.mapsText) {
-		if v.maps, err = parseMaps(text); err != nil {
-			return err
-		}
-		heads := v.headCopies()
-		v.setHeads(heads[:v.copyUntil(heads, deadline)])
-	}
-	v.copySpans(stackSpans(withFirstStack(v.sps, v.maps, budget), v.maps, budget, maxCopied), deadline)
-	var old []uint64
-	first := v.stacks
-	for _, sp := range v.sps {
-		if stack := stackAt(first, sp); stack != nil {
-			if was, ok := interruptedSP(v.arch, sp, stack); ok {
-				old = append(old, was)
-			}
-		}
-	}
-	if len(old) > 0 {
-		v.copySpans(without(stackSpans(old, v.maps, budget, maxCopied), first), deadline)
-	}
-	return nil
-}
-
-// copySpans copies spans until the deadline.
-func (v *visit) copySpans(spans []span, deadline time.Time) {
-	list := v.copies(spans)
-	done := v.copyUntil(list, deadline)
-	for i, s := range spans {
-		c := copied{span: s, err: &memreader.FaultError{Addr: s.lo, Why: memreader.OutOfTime}}
-		if i < done {
-			c.data, c.err = list[i].Data[:list[i].N], list[i].Err
-		}
-		v.snap.Copied += uint64(len(c.data))
-		v.stacks = append(v.stacks, c)
-	}
-}
-
-// copies prepares copies of spans, in the prepared room or else in new memory.
-func (v *visit) copies(spans []span) []memreader.Copy {
-	size := uint64(0)
-	for _, s := range spans {
-		size += s.hi - s.lo
-	}
-	if size > uint64(len(v.room)) {
-		v.room = make([]byte, size)
-	}
-	list := make([]memreader.Copy, len(spans))
-	for i, s := range spans {
-		n := s.hi - s.lo
-		list[i] = memreader.Copy{Addr: s.lo, Data: v.room[:n:n]}
-		v.room = v.room[n:]
-	}
-	return list
-}
-
-// copyUntil copies until the deadline, and returns how many copies are
-// complete. The others must not be touched. A separate goroutine copies: a page of
-// the process may be in a file system that does not answer, which must not hold the
-// process.
-func (v *visit) copyUntil(list []memreader.Copy, deadline time.Time) (done int) {
-	progress := make(chan int, len(list)+1)
-	var late atomic.Bool
-	go func() {
-		v.mem.ReadAll(list, func(done int) bool {
-			progress <- done
-			return !late.Load()
-		})
-		close(progress)
-	}()
-	timer := time.NewTimer(time.Until(deadline))
-	defer timer.Stop()
-	for {
-		select {
-		case n, more := <-progress:
-			if !more {
-				return done
-			}
-			done = n
-		case <-timer.C:
-			late.Store(true)
-			return done
 		}
 	}
 }

@@ -31,20 +31,24 @@ type copied struct {
 // even if a function above has megabytes of variables, as in Ruby.
 const tailShare = 64
 
-// stackSpans returns the spans to copy of the stacks with the given stack pointers.
-// A stack reaches from SP to the end of its mapping; at most budget of it is copied,
-// plus a share of budget at the far end, and at most total of all stacks. The spans
-// ascend and do not overlap.
-func stackSpans(sps []uint64, maps []procMapping, budget, total uint64) []span {
-	spans := spansWithin(sps, maps, budget)
-	size := uint64(0)
-	for _, s := range spans {
-		size += s.hi - s.lo
+// eachBudget returns how much of each stack may be copied, so that all of them take no
+// more than total: budget, or less. Stacks that use less than that are whole.
+func eachBudget(sps []uint64, maps []procMapping, budget, total uint64) uint64 {
+	sizes := make([]uint64, 0, len(sps))
+	for _, sp := range sps {
+		if m := mappingOf(maps, sp); m != nil {
+			sizes = append(sizes, min(m.Hi-sp, budget))
+		}
 	}
-	if size > total {
-		return spansWithin(sps, maps, total/uint64(len(sps))/(tailShare+1)*tailShare)
+	slices.Sort(sizes)
+	left := total / (tailShare + 1) * tailShare
+	for i, size := range sizes {
+		if n := uint64(len(sizes) - i); size > left/n {
+			return left / n
+		}
+		left -= size
 	}
-	return spans
+	return budget
 }
 
 // withFirstStack adds a stack pointer for the stack that the process began on, if
@@ -58,6 +62,9 @@ func withFirstStack(sps []uint64, maps []procMapping, budget uint64) []uint64 {
 	return append(slices.Clip(sps), maps[i].Hi-min(budget, maps[i].Hi-maps[i].Lo))
 }
 
+// spansWithin returns the spans to copy of the stacks with the given stack pointers.
+// A stack reaches from SP to the end of its mapping; at most budget of it is copied,
+// plus a share of budget at the far end. The spans ascend and do not overlap.
 func spansWithin(sps []uint64, maps []procMapping, budget uint64) []span {
 	spans := make([]span, 0, 2*len(sps))
 	for _, sp := range sps {

@@ -33,10 +33,30 @@ func TestStackSpans(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := stackSpans(tt.sps, maps, tt.budget, tt.total); !slices.Equal(got, tt.want) {
+			if got := spansWithin(tt.sps, maps, eachBudget(tt.sps, maps, tt.budget, tt.total)); !slices.Equal(got, tt.want) {
 				t.Errorf("got %#x, want %#x", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestEachBudget(t *testing.T) {
+	maps := []procMapping{{Mapping: Mapping{Lo: 0x1000, Hi: 0x101000}}, {Mapping: Mapping{Lo: 0x200000, Hi: 0x300000}}}
+	for _, tt := range []struct {
+		name                string
+		sps                 []uint64
+		budget, total, want uint64
+	}{
+		{"enough", []uint64{0x100000, 0x2ff000}, 0x8000, 1 << 30, 0x8000},
+		{"none", nil, 0x8000, 0, 0x8000},
+		{"nowhere", []uint64{0x10}, 0x8000, 0, 0x8000},
+		{"small stacks are whole", []uint64{0x100f00, 0x100f00, 0x200000}, 1 << 20, 65 * 0x100, 64*0x100 - 2*0x100},
+		{"large stacks share", []uint64{0x1000, 0x200000, 0x2fff00}, 1 << 20, 65 * 0x100, (64*0x100 - 0x100) / 2},
+		{"the budget counts", []uint64{0x1000, 0x200000, 0x2fff00}, 0x200, 65 * 0x100, 0x200},
+	} {
+		if got := eachBudget(tt.sps, maps, tt.budget, tt.total); got != tt.want {
+			t.Errorf("%s: got %#x, want %#x", tt.name, got, tt.want)
+		}
 	}
 }
 

@@ -71,7 +71,8 @@ var (
 )
 
 // seizeNew seizes the threads that are not seized yet, and returns their number.
-func (t *tracer) seizeNew() (int, error) {
+// While the process stands still, it does not wait for an execve.
+func (t *tracer) seizeNew(standing bool) (int, error) {
 	tids, err := t.dir.threads()
 	if err != nil {
 		return 0, err
@@ -87,7 +88,23 @@ func (t *tracer) seizeNew() (int, error) {
 			return fresh, fmt.Errorf("more than the limit of %d threads", maxThreads)
 		}
 		t.known[tid] = true
-		if c := t.seize(tid); c.step == ended {
+		c, ours := t.adopt(tid)
+		if !ours && standing {
+			if err := t.executing(); err != nil {
+				return fresh, err
+			}
+		}
+		if !ours {
+			c = t.seize(tid)
+		}
+		if traced := (*tracedError)(nil); !standing && errors.As(c.err, &traced) {
+			// All programs of this name begin with the same thread: one of them
+			// goes on.
+			if by := sibling(traced.by); by != 0 {
+				return fresh, &busyError{t.dir.pid, by}
+			}
+		}
+		if c.step == ended {
 			t.ended++
 		} else {
 			t.tracees = append(t.tracees, c)
@@ -95,6 +112,19 @@ func (t *tracer) seizeNew() (int, error) {
 		}
 	}
 	return fresh, nil
+}
+
+// adopt takes a thread that the kernel has seized, as the child of a seized one. A
+// process that this program has started can be waited for without being traced.
+func (t *tracer) adopt(tid int) (c tracee, ours bool) {
+	if _, err := peek(tid); err != nil && !errors.Is(err, errNoChange) {
+		return c, false
+	}
+	if t.dir.status("task/"+strconv.Itoa(tid)+"/status").number("TracerPid", 0) != unix.Gettid() {
+		return c, false
+	}
+	t.traces(tid)
+	return tracee{tid: tid, step: asked}, true
 }
 
 func (t *tracer) seize(tid int) tracee {
@@ -106,10 +136,8 @@ func (t *tracer) seize(tid int) tracee {
 		} else if !errors.Is(err, unix.EPERM) {
 			break
 		}
-		// A child of a seized thread is seized already.
-		if _, err := peek(tid); err == nil || errors.Is(err, errNoChange) {
-			t.traces(tid)
-			return tracee{tid: tid, step: asked}
+		if c, ours := t.adopt(tid); ours {
+			return c
 		}
 		st := t.dir.status("task/" + strconv.Itoa(tid) + "/status")
 		switch by := st.number("TracerPid", 0); {
@@ -180,7 +208,7 @@ func (t *tracer) stopAll() error {
 		if time.Now().After(t.deadline) {
 			return nil
 		}
-		if fresh, err := t.seizeNew(); err != nil || fresh == 0 {
+		if fresh, err := t.seizeNew(true); err != nil || fresh == 0 {
 			t.dropStrangers()
 			return err
 		}

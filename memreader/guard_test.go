@@ -4,11 +4,14 @@ package memreader_test
 
 import (
 	"errors"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/memreader"
@@ -43,8 +46,31 @@ func TestGuard(t *testing.T) {
 			sum += int(b)
 		}
 	})
-	if fault, ok := errors.AsType[*memreader.FaultError](err); !ok || fault.Why != memreader.Gone {
-		t.Errorf("got %v after %d, want a fault", err, sum)
+	fault, ok := errors.AsType[*memreader.FaultError](err)
+	if !ok || fault.Why != memreader.Gone {
+		t.Fatalf("got %v after %d, want a fault", err, sum)
+	}
+	lo := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(data))))
+	if runtime.GOARCH == "s390x" && bits.RotateLeft64(fault.Addr, 32)-lo < uint64(len(data)) {
+		t.Skip("this emulator swaps the halves of the address")
+	}
+	if fault.Addr-lo >= uint64(len(data)) {
+		t.Errorf("got a fault at %#x, want one in %d bytes at %#x", fault.Addr, len(data), lo)
+	}
+}
+
+// Guard leaves the goroutine as it was: a fault elsewhere is a crash again, unless a
+// caller guards too.
+func TestGuardRestores(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		old := debug.SetPanicOnFault(before)
+		inside := false
+		err := memreader.Guard(func() {
+			inside = debug.SetPanicOnFault(true)
+		})
+		if after := debug.SetPanicOnFault(old); after != before || !inside || err != nil {
+			t.Errorf("panics on faults: got %v, inside %v, then %v; %v", before, inside, after, err)
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func (l *Layers) View(addr uint64) ([]byte, uint64) {
 	}
 	mem, base := v.View(addr)
 	lo, hi := l.gap(addr)
-	if mem == nil || addr < lo || addr >= hi {
+	if mem == nil || addr >= hi {
 		return nil, 0
 	}
 	if skip := lo - base; lo > base {

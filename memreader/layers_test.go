@@ -75,6 +75,42 @@ func TestLayersView(t *testing.T) {
 	}
 }
 
+// gaps is memory that tells what it cannot read, but hands none out.
+type gaps struct {
+	memreader.Reader
+	space *memreader.Space
+}
+
+func (g gaps) Gap(addr uint64) (lo, hi uint64) { return g.space.Gap(addr) }
+
+// There is no view of what the upper layer has and does not hand out, nor of a lower
+// layer that hands out nothing.
+func TestLayersWithoutView(t *testing.T) {
+	top := memreader.NewSpace([]memreader.Segment{seg(0x1004, 8, "TOPS", memreader.NotDumped)})
+	under := memreader.NewSpace([]memreader.Segment{seg(0x1000, 0x1a, "abcdefghijklmnopqrstuvwxyz", 0)})
+	for _, tt := range []struct {
+		name       string
+		top, under memreader.Reader
+		addr       uint64
+		want       string
+		base       uint64
+	}{
+		{"what top has", gaps{top, top}, under, 0x1004, "", 0},
+		{"below what top has", gaps{top, top}, under, 0x1003, "abcd", 0x1000},
+		{"above what top has", gaps{top, top}, under, 0x1008, "ijkl", 0x1008},
+		{"under hands out nothing", top, onlyReader{under}, 0x1000, "", 0},
+		{"neither hands out", onlyReader{top}, onlyReader{under}, 0x1000, "", 0},
+		{"neither has it", top, memreader.NewSpace(nil), 0x1000, "", 0},
+	} {
+		if got, base := (&memreader.Layers{Top: tt.top, Under: tt.under}).View(tt.addr); string(got) != tt.want || base != tt.base {
+			t.Errorf("%s: got %q at %#x, want %q at %#x", tt.name, got, base, tt.want, tt.base)
+		}
+	}
+	if mem, base := top.View(0x1008); mem != nil || base != 0 {
+		t.Errorf("got %q at %#x of what was not dumped", mem, base)
+	}
+}
+
 func TestWords(t *testing.T) {
 	data := []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 'h', 'i', 0, 'x', 'y'}
 	space := memreader.NewSpace([]memreader.Segment{
@@ -166,6 +202,9 @@ func TestReadFullLarge(t *testing.T) {
 		if err != nil || !bytes.Equal(got, want[:size]) {
 			t.Errorf("%d bytes: got %d, %v", size, len(got), err)
 		}
+	}
+	if got, err := memreader.ReadFull(mem, 0x100, 1<<30); err == nil || cap(got) != 64<<10 {
+		t.Errorf("got %d bytes in %d, %v; want no more than 64 KiB for what is not there", len(got), cap(got), err)
 	}
 	got, err := memreader.ReadFull(mem, 0x1000, 1<<30)
 	if err == nil || !bytes.Equal(got, want) || cap(got) > 1<<20 {

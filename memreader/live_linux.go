@@ -29,6 +29,21 @@ func OpenLive(pid int) (*Live, error) {
 // Close ends the use of the memory.
 func (p *Live) Close() error { return unix.Close(p.mem) }
 
+// nowhere is an address at which no program has memory, as far up as pread goes.
+const nowhere = 1<<63 - 1<<16
+
+// Alive reports whether the process still runs the program that it ran when its
+// memory was opened. It waits, as a reader of memory does, for the lock of the
+// mappings, but can be killed meanwhile.
+func (p *Live) Alive() bool {
+	for {
+		n, err := unix.Pread(p.mem, make([]byte, 1), nowhere)
+		if !errors.Is(err, unix.EINTR) {
+			return n != 0 || err != nil
+		}
+	}
+}
+
 // ReadMem implements [Reader]. It also reads memory that the process itself could
 // not read, such as pages without permissions.
 func (p *Live) ReadMem(b []byte, addr uint64) (int, error) {

@@ -34,6 +34,10 @@ func TestSpaceRead(t *testing.T) {
 		{"later hole hides", []memreader.Segment{seg(0x1000, 4, "abcd", 0), seg(0x1002, 2, "", memreader.NotDumped)}, 0x1000, 4, "ab", memreader.NotDumped},
 		{"data longer than size", []memreader.Segment{seg(0x1000, 2, "abcd", 0)}, 0x1000, 4, "ab", memreader.Unmapped},
 		{"wraps around", []memreader.Segment{seg(top-3, 100, "abcdefgh", 0)}, top - 3, 3, "abc", 0},
+		{"wraps around, to the last byte", []memreader.Segment{seg(top-3, 100, "abcdefgh", 0)}, top - 3, 4, "abc", memreader.Unmapped},
+		{"one byte", []memreader.Segment{seg(0x1000, 1, "a", 0)}, 0x1000, 2, "a", memreader.Unmapped},
+		{"an empty segment first", []memreader.Segment{seg(0x1000, 0, "", 0), seg(0x1000, 4, "abcd", 0)}, 0x1000, 4, "abcd", 0},
+		{"empty segments before two that overlap", []memreader.Segment{seg(0x9000, 0, "", 0), seg(0x9000, 0, "", 0), seg(0x1000, 4, "abcd", 0), seg(0x1002, 4, "WXYZ", 0)}, 0x1000, 6, "abWXYZ", 0},
 		{"read wraps around", []memreader.Segment{seg(top-3, 3, "abc", 0), seg(0, 2, "zz", 0)}, top - 2, 6, "bc", memreader.Unmapped},
 		{"all of memory", []memreader.Segment{seg(0, top, "ab", memreader.NotDumped)}, 0, 3, "ab", memreader.NotDumped},
 		{"empty segment", []memreader.Segment{seg(0x1000, 0, "ab", 0)}, 0x1000, 1, "", memreader.Unmapped},
@@ -154,7 +158,7 @@ func BenchmarkSpace(b *testing.B) {
 // A run goes on where bytes that follow one another in memory do so at their
 // addresses too, and nowhere else.
 func TestSpaceRun(t *testing.T) {
-	data := []byte("abcdefghijkl")
+	data := slices.Clip([]byte("abcdefghijkl"))
 	part := func(addr, size uint64, lo, hi int) memreader.Segment {
 		return memreader.Segment{Addr: addr, Size: size, Data: data[lo:hi]}
 	}
@@ -173,6 +177,11 @@ func TestSpaceRun(t *testing.T) {
 		{"another array", []memreader.Segment{part(0x1000, 4, 0, 4), seg(0x1004, 4, "efgh", 0)}, 0x1000, "abcd"},
 		{"a gap", []memreader.Segment{part(0x1000, 4, 0, 4), part(0x1005, 4, 4, 8)}, 0x1000, "abcd"},
 		{"bytes missing between", []memreader.Segment{part(0x1000, 6, 0, 4), part(0x1006, 4, 4, 8)}, 0x1000, "abcd"},
+		{"more of the array, of one byte", []memreader.Segment{part(0x1000, 4, 0, 4), part(0x1004, 1, 4, 5)}, 0x1000, "abcde"},
+		{"the last byte of the array", []memreader.Segment{part(0x1000, 11, 0, 11), part(0x100b, 1, 11, 12)}, 0x1000, "abcdefghijkl"},
+		{"nothing dumped behind", []memreader.Segment{part(0x1000, 4, 0, 4), part(0x1004, 4, 4, 4)}, 0x1000, "abcd"},
+		{"another array behind the end of the first", []memreader.Segment{part(0x1000, 12, 0, 12), seg(0x100c, 4, "efgh", 0)}, 0x1000, "abcdefghijkl"},
+		{"far behind what was dumped", []memreader.Segment{part(0x1000, 0x100, 0, 4)}, 0x1080, ""},
 		{"nothing dumped", []memreader.Segment{part(0x1000, 4, 0, 0)}, 0x1000, ""},
 		{"unmapped", []memreader.Segment{part(0x1000, 4, 0, 4)}, 0x1004, ""},
 	}
@@ -182,5 +191,84 @@ func TestSpaceRun(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// A run of a forged core with thousands of small segments is bounded.
+func TestSpaceRunBounded(t *testing.T) {
+	data := bytes.Repeat([]byte("abcd"), 100)
+	var segs []memreader.Segment
+	for i := range 100 {
+		segs = append(segs, memreader.Segment{Addr: uint64(0x1000 + 4*i), Size: 4, Data: data[4*i : 4*i+4]})
+	}
+	s := memreader.NewSpace(segs)
+	if got := len(s.Run(0x1001)); got != 4*65-1 {
+		t.Errorf("got %d bytes, want those of the first segment and 64 more", got)
+	}
+	if got := len(s.Run(0x1000 + 4*90)); got != 40 {
+		t.Errorf("got %d bytes, want 40", got)
+	}
+}
+
+// A gap is the whole of what cannot be read around an address, up to the ends of its
+// segment or of the hole between two.
+func TestSpaceGap(t *testing.T) {
+	const top = ^uint64(0)
+	s := memreader.NewSpace([]memreader.Segment{
+		seg(0x1000, 0x10, "abcd", memreader.NotDumped),
+		seg(0x1010, 0x10, "", memreader.Truncated),
+		seg(0x2000, 4, "abcd", 0),
+	})
+	for _, tt := range []struct {
+		name   string
+		s      *memreader.Space
+		addr   uint64
+		lo, hi uint64
+	}{
+		{"below", s, 0xfff, 0, 0x1000},
+		{"at 0", s, 0, 0, 0x1000},
+		{"data", s, 0x1000, 0x1000, 0x1000},
+		{"the last data", s, 0x1003, 0x1003, 0x1003},
+		{"behind the data", s, 0x1004, 0x1004, 0x1010},
+		{"the end of the segment", s, 0x100f, 0x1004, 0x1010},
+		{"a segment without data", s, 0x1010, 0x1010, 0x1020},
+		{"a hole", s, 0x1020, 0x1020, 0x2000},
+		{"the end of a hole", s, 0x1fff, 0x1020, 0x2000},
+		{"above", s, 0x2004, 0x2004, top},
+		{"no memory", memreader.NewSpace(nil), 5, 0, top},
+	} {
+		if lo, hi := tt.s.Gap(tt.addr); lo != tt.lo || hi != tt.hi {
+			t.Errorf("%s: got %#x to %#x, want %#x to %#x", tt.name, lo, hi, tt.lo, tt.hi)
+		}
+	}
+}
+
+// Segments are ascending and do not overlap. What nothing covers any more is left out.
+func TestSegments(t *testing.T) {
+	s := memreader.NewSpace([]memreader.Segment{
+		seg(0x3000, 8, "hidden", 0),
+		seg(0x1000, 8, "abcdefgh", memreader.NotDumped),
+		seg(0x1004, 8, "XY", memreader.Truncated),
+		seg(0x3000, 8, "whole", memreader.NotDumped),
+		seg(0x5000, 0, "empty", 0),
+	})
+	want := []memreader.Segment{
+		seg(0x1000, 4, "abcd", memreader.NotDumped),
+		seg(0x1004, 4, "XY", memreader.Truncated), // cut where the other ends
+		seg(0x1008, 4, "", memreader.Truncated),
+		seg(0x3000, 8, "whole", memreader.NotDumped),
+	}
+	if got := s.Segments(); !slices.EqualFunc(got, want, func(a, b memreader.Segment) bool {
+		return a.Addr == b.Addr && a.Size == b.Size && a.Why == b.Why && string(a.Data) == string(b.Data)
+	}) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := memreader.NewSpace([]memreader.Segment{seg(0x1000, 4, "abcd", 0), seg(0x5000, 0, "empty", 0)}).Segments(); len(got) != 1 {
+		t.Errorf("got %+v, want no empty segment", got)
+	}
+	for addr, want := range map[uint64]uint64{0xfff: 0, 0x1000: 0x1000, 0x1003: 0x1000, 0x1004: 0x1004, 0x1007: 0x1004, 0x100b: 0x1008, 0x100c: 0, 0x3007: 0x3000, 0x3008: 0} {
+		if got := s.Find(addr); (got == nil) != (want == 0) || got != nil && got.Addr != want {
+			t.Errorf("%#x is in %+v, want the segment at %#x", addr, got, want)
+		}
 	}
 }

@@ -62,7 +62,7 @@ func (w *Words) Bytes(addr uint64, size int) ([]byte, error) {
 
 func (w *Words) miss(addr uint64, size int) ([]byte, error) {
 	if v, ok := w.R.(Viewer); ok {
-		if mem, base := v.View(addr); mem != nil && addr-base < uint64(len(mem)) {
+		if mem, base := v.View(addr); mem != nil {
 			w.window, w.base = mem, base
 			if off := addr - base; uint64(len(mem))-off >= uint64(size) {
 				return mem[off : off+uint64(size)], nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/report"
 )
 
 const (
@@ -18,30 +19,30 @@ const (
 	guardSize = 1 << 20
 )
 
-// meaning says in a few words what a signal tells about the crash. It returns "" if
-// the signal tells nothing besides its name.
-func (p *Process) meaning(s *core.Signal) string {
+// meaning classifies what a signal tells about the crash, and says it in a few words.
+// Both are "" if the signal tells nothing besides its name.
+func (p *Process) meaning(s *core.Signal) (report.Fault, string) {
 	switch {
 	case s.HasSender && s.SenderPID == p.img.PID && s.Name == "SIGABRT":
-		return "the program called abort"
+		return report.FaultAbort, "the program called abort"
 	case s.HasSender && s.SenderPID == p.img.PID:
-		return "the program sent itself the signal"
+		return report.FaultSelf, "the program sent itself the signal"
 	case s.HasSender:
-		return fmt.Sprintf("sent by process %d of user %d", s.SenderPID, s.SenderUID)
+		return report.FaultSent, fmt.Sprintf("sent by process %d of user %d", s.SenderPID, s.SenderUID)
 	case s.HasAddress && (s.Name == "SIGSEGV" || s.Name == "SIGBUS"):
 		return p.meaningOfAccess(s)
 	case s.Name == "SIGSEGV" && s.CodeName == "SI_KERNEL" && p.img.Arch.HidesAddress:
-		return "the processor refused the instruction, most often because it used a non-canonical address, which no pointer can have"
+		return report.FaultNonCanonical, "the processor refused the instruction, most often because it used a non-canonical address, which no pointer can have"
 	case s.CodeName == "FPE_INTDIV":
-		return "an integer was divided by zero, or the quotient did not fit"
+		return report.FaultDivision, "an integer was divided by zero, or the quotient did not fit"
 	case s.Name == "SIGTRAP" && s.CodeName == "SI_KERNEL":
-		return "a breakpoint instruction, which programs also use to abort"
+		return report.FaultBreakpoint, "a breakpoint instruction, which programs also use to abort"
 	case s.Name == "SIGILL" && p.crashedAt(s)%p.img.Arch.InsnAlign != 0:
-		return fmt.Sprintf("a call or jump to %#x, where no instruction can begin", p.crashedAt(s))
+		return report.FaultBadCall, fmt.Sprintf("a call or jump to %#x, where no instruction can begin", p.crashedAt(s))
 	case s.Name == "SIGILL":
-		return "the processor does not know this instruction"
+		return report.FaultIllegal, "the processor does not know this instruction"
 	}
-	return ""
+	return "", ""
 }
 
 // crashedAt returns the pc of the thread that got the signal; 0 if it is unknown.
@@ -56,7 +57,7 @@ func (p *Process) crashedAt(s *core.Signal) uint64 {
 }
 
 // meaningOfAccess explains a fault on an address.
-func (p *Process) meaningOfAccess(s *core.Signal) string {
+func (p *Process) meaningOfAccess(s *core.Signal) (report.Fault, string) {
 	pc, sp := p.crashedAt(s), uint64(0)
 	for i := range p.img.Threads {
 		if th := &p.img.Threads[i]; th.ID == s.Thread {
@@ -73,19 +74,19 @@ func (p *Process) meaningOfAccess(s *core.Signal) string {
 	}
 	switch {
 	case s.CodeName == "BUS_ADRERR":
-		return fmt.Sprintf("an access to %#x, where the mapped file has no bytes", s.Address)
+		return report.FaultPastFile, fmt.Sprintf("an access to %#x, where the mapped file has no bytes", s.Address)
 	case s.CodeName == "BUS_ADRALN":
-		return fmt.Sprintf("a misaligned access to %#x", s.Address)
+		return report.FaultMisaligned, fmt.Sprintf("a misaligned access to %#x", s.Address)
 	case s.Address == pc && pc < nullPages:
-		return "a call or jump through a null pointer"
+		return report.FaultNullCall, "a call or jump through a null pointer"
 	case s.Address == pc:
-		return fmt.Sprintf("a call or jump to %#x, %s", pc, where)
+		return report.FaultBadCall, fmt.Sprintf("a call or jump to %#x, %s", pc, where)
 	case s.Address < nullPages:
-		return fmt.Sprintf("an access through a null pointer, at offset %#x", s.Address)
+		return report.FaultNullAccess, fmt.Sprintf("an access through a null pointer, at offset %#x", s.Address)
 	case sp != 0 && s.Address < sp+nullPages && s.Address+guardSize > sp && !p.dumped(s.Address):
-		return fmt.Sprintf("a stack overflow: the access to %#x is just below the stack", s.Address)
+		return report.FaultStackOverflow, fmt.Sprintf("a stack overflow: the access to %#x is just below the stack", s.Address)
 	}
-	return fmt.Sprintf("an access to %#x, %s", s.Address, where)
+	return report.FaultBadAccess, fmt.Sprintf("an access to %#x, %s", s.Address, where)
 }
 
 // dumped reports whether the image holds the byte at addr.

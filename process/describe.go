@@ -59,7 +59,7 @@ func (p *Process) Signal() *report.Signal {
 		return nil
 	}
 	r := &report.Signal{Number: s.Number, Name: s.Name, Code: s.Code, CodeName: s.CodeName, Thread: s.Thread}
-	p.modules.Guard(p.img.Path, func() { r.Meaning = p.meaning(s) })
+	p.modules.Guard(p.img.Path, func() { r.Fault, r.Meaning = p.meaning(s) })
 	if s.HasAddress {
 		r.Address = report.Known(s.Address)
 	}
@@ -120,10 +120,15 @@ func describeFrame(r *report.Frame, f *unwind.Frame, m *module.Module, a *arch.A
 
 // describeGenerated fills in where a frame is that is in no module: in code that the
 // process made, as a just-in-time compiler does, if the mapping is executable.
-func describeGenerated(r *report.Frame, m *core.Mapping) {
-	if m != nil && m.Exec && m.Path == "" {
-		r.ModuleName, r.ModuleOffset = fmt.Sprintf("[code made at run time at %#x]", m.Lo), report.Known(uint64(r.PC)-m.Lo)
+// source is what names the code, "" if nothing does.
+func describeGenerated(r *report.Frame, m *core.Mapping, source string) {
+	if m == nil || !m.Exec || m.Path != "" {
+		return
 	}
+	if source != "" {
+		source = ", named by " + source
+	}
+	r.ModuleName, r.ModuleOffset = fmt.Sprintf("[code made at run time at %#x%s]", m.Lo, source), report.Known(uint64(r.PC)-m.Lo)
 }
 
 // nameFrame fills in the function and source line of a frame.

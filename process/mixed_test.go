@@ -357,7 +357,7 @@ func TestFollow(t *testing.T) {
 		if same, all := walk(spans); same == all {
 			t.Errorf("got all %d stacks without what Follow says", all)
 		}
-		followed := gostack.Follow(img.Arch, regs, img.Mem)
+		followed := gostack.Follow(img.Arch, regs, nil, img.Mem)
 		if same, all := walk(append(spans, followed...)); same != all {
 			t.Errorf("got %d of %d stacks", same, all)
 		}
@@ -376,7 +376,7 @@ func TestFollowNothing(t *testing.T) {
 	for _, th := range tg.Threads() {
 		regs = append(regs, th.Regs)
 	}
-	if got := gostack.Follow(tg.Image().Arch, regs, tg.Memory()); got != nil {
+	if got := gostack.Follow(tg.Image().Arch, regs, nil, tg.Memory()); got != nil {
 		t.Errorf("got %v, want none", got)
 	}
 }

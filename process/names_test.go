@@ -1,10 +1,13 @@
 package process_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sfcore/sfcore/internal/symbol"
+	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/unwind"
 )
 
 // named reports whether got is the symbol of the frame: the one that gdb found,
@@ -71,5 +74,39 @@ func TestDemangledExpected(t *testing.T) {
 	})
 	if mangled < 16 {
 		t.Errorf("got %d C++ symbols", mangled)
+	}
+}
+
+// The frames of tail calls in a core, between frames of the stack.
+func TestTailCalls(t *testing.T) {
+	p := openCase(t, "amd64-none-tailcalls", process.Options{})
+	w := p.NewWalker()
+	s := w.Walk(&p.Image().Threads[0])
+	r := w.Describe(s, false)
+	var names []string
+	onStack := 0
+	for i := range r.Frames {
+		f := &r.Frames[i]
+		if f.Index != i {
+			t.Errorf("frame %d: got index %d", i, f.Index)
+		}
+		if !f.Inlined && !f.Method.Inferred() {
+			if f.Method != s.Frames[onStack].Method || uint64(f.PC) != s.Frames[onStack].PC {
+				t.Errorf("frame %d: got %v, %#x", i, f.Method, f.PC)
+			}
+			onStack++
+		}
+		if f.Method == unwind.TailCall {
+			names = append(names, f.Function)
+			if f.SP.Known || f.CFA.Known || f.Trust != unwind.Full {
+				t.Errorf("frame %d: got %+v", i, f)
+			}
+		}
+	}
+	if onStack != len(s.Frames) {
+		t.Errorf("got %d frames on the stack, want %d", onStack, len(s.Frames))
+	}
+	if want := []string{"visit24", "visit", "visit17", "visit", "visit10", "visit"}; len(names) < len(want) || !slices.Equal(names[:len(want)], want) {
+		t.Errorf("got %q", names)
 	}
 }

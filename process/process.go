@@ -25,9 +25,11 @@ type Process struct {
 	servers  *debuginfod.Client // nil if no files are fetched
 	steppers func() []unwind.Stepper
 	budget   unwind.Budget // of all stacks
+	tails    tailCalls
 
-	demangling atomic.Int64 // time that long names took, in nanoseconds
-	sourceRead atomic.Int64 // bytes of source files that were read
+	demangling  atomic.Int64 // time that long names took, in nanoseconds
+	sourceRead  atomic.Int64 // bytes of source files that were read
+	sourceMarks sourceMarks
 }
 
 // ErrNoThread is returned for a thread id that the process does not have.

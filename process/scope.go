@@ -69,10 +69,21 @@ func (p *Process) valueFrame(s *Stack, i int) *value.Frame {
 	if i == 0 {
 		v.Wide = wideRegisters(p, s.Thread)
 	}
-	if i+1 < len(s.Frames) && !f.Signal && s.Frames[i+1].Called() {
-		v.Return = s.Frames[i+1].PC
-		v.Caller = func() *value.Frame { return p.valueFrame(s, i+1) }
+	if i+1 == len(s.Frames) || f.Signal || !s.Frames[i+1].Called() {
+		return v
 	}
+	caller := &s.Frames[i+1]
+	last := v
+	for _, c := range p.between(f, caller) {
+		next := p.tailFrame(&c, f)
+		if next == nil {
+			return v
+		}
+		last.Return, last.Caller = c.pc, func() *value.Frame { return next }
+		last = next
+	}
+	last.Return = caller.PC
+	last.Caller = func() *value.Frame { return p.valueFrame(s, i+1) }
 	return v
 }
 
@@ -91,6 +102,11 @@ func (w *Walker) AddVariables(s *Stack, r *report.Thread) {
 		n := 1
 		for i+n < len(r.Frames) && r.Frames[i+n-1].Inlined {
 			n++
+		}
+		if r.Frames[i+n-1].Method.Inferred() {
+			i += n
+			physical--
+			continue
 		}
 		if all <= 0 {
 			w.process.modules.Note(fmt.Errorf("thread %d has more variables than are shown: those of frame %d and its callers are left out", s.Thread.ID, i))

@@ -1,10 +1,8 @@
 package process
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 
@@ -22,7 +20,7 @@ const (
 	// maxSource bounds the part of a source file that is read, in bytes.
 	maxSource = 64 << 20
 	// maxSources bounds what is read of all source files, in bytes. A file is read
-	// up to the line, for each place that is shown.
+	// up to the line, and again from the last mark before it.
 	maxSources = 1 << 30
 	// maxSourceLine bounds the part of a line that is returned, in bytes.
 	maxSourceLine = 512
@@ -31,9 +29,10 @@ const (
 // SourceLines returns a line of a source file, with up to around lines before and
 // after it. Each line has up to 512 bytes. The result is nil if the file is not
 // found, or if it ends before the line. file is the name in debug information.
-// SourceLines looks for it by Options.SourceMap, then at its path. If files may be
-// fetched, it then asks for it by the build-id of the module that was compiled from
-// it.
+// SourceLines looks for it by Options.SourceMap, then at its path, which for a live
+// process is in the root of that process. Files of /proc, /sys and the like are not
+// read. If files may be fetched, it then asks for it by the build-id of the module
+// that was compiled from it.
 func (p *Process) SourceLines(file, buildID string, line, around int) []SourceLine {
 	if p.sourceRead.Load() > maxSources {
 		p.modules.Note(fmt.Errorf("more than %d bytes of source files were read; further lines are not shown", maxSources))
@@ -44,24 +43,19 @@ func (p *Process) SourceLines(file, buildID string, line, around int) []SourceLi
 		return nil
 	}
 	defer f.Close()
-	defer func() {
-		if end, err := f.Seek(0, io.SeekCurrent); err == nil {
-			p.sourceRead.Add(end)
-		}
-	}()
+	first := max(1, line-around)
+	marks := p.sourceMarks.of(f)
+	in := readLines(f, marks.before(first))
+	defer func() { p.sourceRead.Add(in.read()) }()
+	in.skipTo(first, marks)
 	var lines []SourceLine
-	in := bufio.NewReaderSize(io.LimitReader(f, maxSource), 64<<10)
-	for n := 1; n <= line+around; n++ {
-		text, more, err := in.ReadLine()
-		if err != nil {
+	for in.at.line >= first && in.at.line <= line+around {
+		n := in.at.line
+		text, ok := in.next()
+		if !ok {
 			break
 		}
-		if n >= line-around {
-			lines = append(lines, SourceLine{n, string(text[:min(len(text), maxSourceLine)])})
-		}
-		for more && err == nil {
-			_, more, err = in.ReadLine()
-		}
+		lines = append(lines, SourceLine{n, text})
 	}
 	if len(lines) == 0 || lines[len(lines)-1].Number < line {
 		return nil
@@ -70,9 +64,14 @@ func (p *Process) SourceLines(file, buildID string, line, around int) []SourceLi
 }
 
 func (p *Process) openSource(file, buildID string) *os.File {
-	for name := range p.modules.Resolver().Sources(file, p.opts.substitutions()) {
-		if f, err := elfx.OpenRegular(name); err == nil {
+	files := p.modules.Resolver()
+	for name := range files.Sources(file, p.opts.substitutions()) {
+		f, err := files.Open(name)
+		if err == nil {
 			return f
+		}
+		if errors.Is(err, elfx.ErrNotRegular) {
+			p.modules.Note(fmt.Errorf("source lines are not shown: %w", err))
 		}
 	}
 	if p.servers == nil || buildID == "" || !path.IsAbs(file) {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/unwind"
@@ -19,10 +20,10 @@ type Stack struct {
 }
 
 // Complete reports whether the stack was followed to its end without a guess. A
-// guess may have left out frames. The stack of a thread that has ended is empty, and
-// so complete.
+// guess may have left out frames. The stack of a thread that has ended, or that works
+// for the kernel, is empty, and so complete.
 func (s *Stack) Complete() bool {
-	return s.Thread.State == core.Zombie || s.Stop.Complete() && s.Frames[len(s.Frames)-1].Trust != unwind.Guess
+	return s.Thread.State == core.Zombie || s.Thread.State == core.KernelWorker || s.Stop.Complete() && s.Frames[len(s.Frames)-1].Trust != unwind.Guess
 }
 
 // Stack walks the stack of thread tid. The error is [ErrNoThread]. For several
@@ -40,14 +41,20 @@ func (p *Process) Stack(tid int) (*Stack, error) {
 // memory that is needed for a process with many threads.
 const maxAhead = 64
 
+// longStack is how many frames make a stack long. From the first long stack on, there
+// is one worker, and a long stack is described only when all results before it were
+// yielded: 262,144 frames take 110 MiB, and as much again when they are described.
+const longStack = 1 << 14
+
 // maxSteps bounds the work on all stacks of a run; see [unwind.Budget]. A million
-// frames take less than half of it.
-const maxSteps = 1 << 30
+// frames take half of it.
+const maxSteps = 3 << 28
 
 // Parallel calls f for threads, in up to GOMAXPROCS goroutines, each with its own
 // Walker. It yields the results in the order of threads, each as soon as all results
-// before it are there. The result of f must not refer to the Walker's memory.
-// All stacks together take up to [Options.MaxTotalTime] and 2^30 steps; see
+// before it are there. Stacks of more than 16,384 frames are described one at a time.
+// The result of f must not refer to the Walker's memory.
+// All stacks together take up to [Options.MaxTotalTime] and 805306368 steps; see
 // [unwind.Budget].
 // Parallel ends early if ctx ends or if the loop is left. It always waits for the
 // calls of f that have begun.
@@ -55,6 +62,7 @@ func Parallel[T any](ctx context.Context, p *Process, threads []*core.Thread, f 
 	type job struct {
 		thread *core.Thread
 		done   chan T
+		next   chan struct{} // closed when all results before were yielded
 	}
 	return func(yield func(T) bool) {
 		switch {
@@ -74,7 +82,7 @@ func Parallel[T any](ctx context.Context, p *Process, threads []*core.Thread, f 
 			defer close(order)
 			defer close(jobs)
 			for _, th := range threads {
-				j := job{th, make(chan T, 1)}
+				j := job{th, make(chan T, 1), make(chan struct{})}
 				for _, queue := range []chan job{order, jobs} {
 					select {
 					case queue <- j:
@@ -84,16 +92,28 @@ func Parallel[T any](ctx context.Context, p *Process, threads []*core.Thread, f 
 				}
 			}
 		}()
-		for range min(runtime.GOMAXPROCS(0), len(threads)) {
+		var long atomic.Bool // there was a long stack
+		for i := range min(runtime.GOMAXPROCS(0), len(threads)) {
 			workers.Go(func() {
 				w := p.NewWalker()
 				w.unwinder.Budget = budget
 				for j := range jobs {
+					w.turn = func() {
+						long.Store(true)
+						select {
+						case <-j.next:
+						case <-ctx.Done():
+						}
+					}
 					j.done <- f(w, j.thread)
+					if long.Load() && i > 0 {
+						return
+					}
 				}
 			})
 		}
 		for j := range order {
+			close(j.next)
 			select {
 			case result := <-j.done:
 				if !yield(result) {

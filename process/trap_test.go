@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -49,7 +50,7 @@ func TestWalkFromOddAddress(t *testing.T) {
 	if len(s.Frames) != want || !s.Complete() || s.Frames[0].PC != odd || !s.Frames[0].Exact || s.Frames[1].Method != unwind.Entry {
 		t.Errorf("got %d frames, %v; want %d", len(s.Frames), s.Stop, want)
 	}
-	if got := tg.meaning(img.Signal); !strings.Contains(got, "where no instruction can begin") {
-		t.Errorf("got meaning %q", got)
+	if fault, got := tg.meaning(img.Signal); fault != report.FaultBadCall || !strings.Contains(got, "where no instruction can begin") {
+		t.Errorf("got fault %q, meaning %q", fault, got)
 	}
 }

@@ -81,10 +81,12 @@ func (v *Variable) Parts(from, count uint64) ([]Variable, error) {
 }
 
 // Describe describes the variable and its parts, within bounds.
-func (v *Variable) Describe() (r report.Variable) {
+func (v *Variable) Describe() report.Variable {
 	left := maxVarParts
-	v.process.modules.Guard(v.process.img.Path, func() { r = describeObject(v.read(), 0, &left) })
-	return r
+	for _, r := range v.process.describeVariables(&Scope{Variables: []Variable{*v}}, &left) {
+		return r
+	}
+	return report.Variable{} // the file with its type has shrunk
 }
 
 // describeVariables describes the variables of a function, with up to as many parts

@@ -20,15 +20,17 @@ type Walker struct {
 	unwinder unwind.Unwinder
 	frames   []unwind.Frame
 	names    map[uint64]naming // by lookup pc
-	held     int               // the number of names in names
+	held     int               // bytes that names takes, about
 	unnamed  []uint64
 	thread   report.Thread
+	turn     func() // waits until all stacks before were described; nil if there are none
 }
 
 // naming is what is known about the code at a lookup pc.
 type naming struct {
 	module *module.Module
 	names  []name // the innermost first; the last one is for the physical frame
+	source string // what names code that was made at run time
 }
 
 type name struct {
@@ -37,8 +39,13 @@ type name struct {
 }
 
 const (
-	// maxNames bounds the names that a Walker remembers.
-	maxNames = 1 << 16
+	// maxHeld bounds the bytes of names that a Walker remembers, and nameSize is what a
+	// name takes beside its text.
+	maxHeld  = 64 << 20
+	nameSize = 256
+	// maxStackNames bounds the bytes of names that are shown of a stack before they are
+	// cut off. Those of 262,144 frames take 64 MiB if the average name has 256.
+	maxStackNames = 64 << 20
 	// maxInlined bounds the inlined calls that are shown of a stack. They are not
 	// frames of the stack, so that MaxFrames does not bound them.
 	maxInlined = 1 << 16
@@ -76,11 +83,22 @@ func (w *Walker) walk(th *core.Thread, behind bool) *Stack {
 		return s
 	}
 	w.unwinder.PACMask, w.unwinder.Trapped = th.PACMask, behind
+	begins := w.process.img.Begins(th)
+	if begins {
+		defer func(most int) { w.unwinder.MaxFrames = most }(w.unwinder.MaxFrames)
+		w.unwinder.MaxFrames = 1
+	}
 	fault := memreader.Guard(func() { s.Frames, s.Stop = w.unwinder.Unwind(w.frames[:0], &th.Regs) })
 	if fault != nil {
 		s.Frames, s.Stop = w.unwinder.Interrupted(), unwind.Stop{Reason: unwind.UnreadableMemory, Detail: module.ErrShrunk}
 	}
+	if begins && s.Stop.Reason == unwind.Limit {
+		s.Stop = unwind.Stop{Reason: unwind.Outermost}
+	}
 	w.frames = s.Frames
+	if len(s.Frames) > longStack && w.turn != nil {
+		w.turn()
+	}
 	return s
 }
 
@@ -99,16 +117,25 @@ func (w *Walker) name(pc uint64) naming {
 	if n, ok := w.names[pc]; ok {
 		return n
 	}
-	if w.held >= maxNames {
-		clear(w.names)
-		w.held = 0
-	}
 	n := naming{module: w.process.modules.At(pc)}
-	for _, l := range w.process.modules.Locate(pc, nil) {
+	locs := w.process.modules.Locate(pc, nil)
+	if n.module == nil {
+		if loc, source := w.process.modules.Generated(pc); source != "" {
+			locs, n.source = append(locs, loc), source
+		}
+	}
+	for _, l := range locs {
 		n.names = append(n.names, name{l, w.process.demangle(l.Func)})
 	}
+	size := nameSize
+	for i := range n.names {
+		size += nameSize + len(n.names[i].Func) + len(n.names[i].demangled)
+	}
+	if w.held += size; w.held > maxHeld {
+		clear(w.names)
+		w.held = size
+	}
 	w.names[pc] = n
-	w.held += max(1, len(n.names))
 	return n
 }
 
@@ -153,7 +180,7 @@ func (w *Walker) Describe(s *Stack, workings bool) *report.Thread {
 		r.Frames = []report.Frame{}
 	}
 	w.prepare(s)
-	inlined := 0
+	inlined, named := 0, 0
 	for i := range s.Frames {
 		f := &s.Frames[i]
 		n := w.name(f.LookupPC())
@@ -167,15 +194,38 @@ func (w *Walker) Describe(s *Stack, workings bool) *report.Thread {
 			fr := &r.Frames[len(r.Frames)-1]
 			describeFrame(fr, f, n.module, a)
 			if n.module == nil && !f.Signal {
-				describeGenerated(fr, w.process.img.Mapping(f.PC))
+				describeGenerated(fr, w.process.img.Mapping(f.PC), n.source)
 			}
 			if j <= physical {
 				nameFrame(fr, &n.names[j], f)
+				if named += len(fr.Function) + len(fr.LinkageName); named > maxStackNames {
+					fr.Function, fr.LinkageName = shorten(fr.Function), shorten(fr.LinkageName)
+					w.process.modules.Note(fmt.Errorf("the names of thread %d take more than %d MiB; those of the outer frames are cut off", s.Thread.ID, maxStackNames>>20))
+				}
 			}
 			if workings {
 				explainFrame(fr, f, a)
 			}
 		}
+		if i+1 < len(s.Frames) {
+			w.addTailCalls(f, &s.Frames[i+1])
+		}
 	}
 	return r
+}
+
+// addTailCalls adds the functions that a caller called and that jumped on to the
+// function of f. They are trusted as the caller is.
+func (w *Walker) addTailCalls(f, caller *unwind.Frame) {
+	r := &w.thread
+	for _, c := range w.process.between(f, caller) {
+		n := w.name(c.lookupPC())
+		tail := unwind.Frame{PC: c.pc, Exact: c.exact, Method: unwind.TailCall, Trust: caller.Trust}
+		for j := range n.names {
+			r.Frames = append(r.Frames, report.Frame{Index: len(r.Frames), Inlined: j < len(n.names)-1})
+			fr := &r.Frames[len(r.Frames)-1]
+			describeFrame(fr, &tail, n.module, w.process.img.Arch)
+			nameFrame(fr, &n.names[j], &tail)
+		}
+	}
 }

@@ -3,6 +3,8 @@
 // the reply of the plugin. docs/report.md describes every field.
 package report
 
+import "fmt"
+
 // Schema names the version of the report. docs/report.md describes it.
 const Schema = "sfcore.report/1"
 
@@ -68,6 +70,26 @@ type Signal struct {
 	SenderPID int     `json:"senderPid,omitempty"`
 	SenderUID *int    `json:"senderUid,omitempty"`
 	Thread    int     `json:"thread,omitempty"`
-	// Meaning says in a few words what happened.
+	// Fault classifies what happened, and Meaning says it in a few words.
+	Fault   Fault  `json:"fault,omitempty"`
 	Meaning string `json:"meaning,omitempty"`
+}
+
+// Text says on one line what stopped the process: "SIGSEGV (SEGV_MAPERR) in thread
+// 12: an access through a null pointer".
+func (s *Signal) Text() string {
+	line := s.Name
+	if s.CodeName != "" {
+		line += " (" + s.CodeName + ")"
+	}
+	if s.Thread != 0 {
+		line += fmt.Sprintf(" in thread %d", s.Thread)
+	}
+	switch {
+	case s.Meaning != "":
+		line += ": " + s.Meaning
+	case s.Address.Known:
+		line += fmt.Sprintf(", address %#x", uint64(s.Address.Addr))
+	}
+	return line
 }

@@ -28,7 +28,7 @@ func section() []byte {
 }
 
 func Example() {
-	s, err := sframe.Parse(section(), 0x8000, sframe.Options{Machine: arch.EMAArch64})
+	s, err := sframe.Parse(section(), 0x8000, sframe.Options{Arch: arch.AArch64})
 	if err != nil {
 		log.Fatal(err)
 	}

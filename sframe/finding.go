@@ -54,7 +54,7 @@ var kinds = map[string]kind{
 	"version-unsupported":  {Error, "the version is not 1, 2 or 3"},
 	"abi-unknown":          {Error, "the version does not define the ABI"},
 	"abi-byte-order":       {Error, "ABI and magic number have different byte orders"},
-	"abi-machine":          {Error, "the ABI does not match the machine of the file"},
+	"abi-machine":          {Error, "the ABI is not that of the file: another machine or byte order"},
 	"abi-differs":          {Error, "tables of one section have different ABIs"},
 	"fdes-out-of-range":    {Error, "the FDE sub-section is not within the data"},
 	"fres-out-of-range":    {Error, "the FRE sub-section does not begin within the data"},

@@ -3,6 +3,7 @@ package sframe
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
@@ -166,14 +167,16 @@ func TestParsePrefixes(t *testing.T) {
 	})
 }
 
-func TestMachine(t *testing.T) {
+func TestArch(t *testing.T) {
 	data := plain(V2, AArch64LE).bytes().Done()
-	if _, err := Parse(data, 0, Options{Machine: arch.EMAArch64}); err != nil {
-		t.Errorf("right machine: got %v", err)
+	if _, err := Parse(data, 0, Options{Arch: arch.AArch64}); err != nil {
+		t.Errorf("right architecture: got %v", err)
 	}
-	_, err := Parse(data, 0, Options{Machine: arch.EMX86_64})
-	if fe, ok := errors.AsType[*FormatError](err); !ok || fe.ID != "abi-machine" || fe.Off != 4 || fe.Field != "sfh_abi_arch" {
-		t.Errorf("wrong machine: got %v", err)
+	for _, other := range []*arch.Arch{arch.AMD64, arch.AArch64BE} {
+		_, err := Parse(data, 0, Options{Arch: other})
+		if fe, ok := errors.AsType[*FormatError](err); !ok || fe.ID != "abi-machine" || fe.Off != 4 || fe.Field != "sfh_abi_arch" {
+			t.Errorf("%s: got %v", other.Name, err)
+		}
 	}
 }
 
@@ -198,33 +201,50 @@ func TestNoData(t *testing.T) {
 	}
 }
 
-// CTF Frame is told from V1 by its shape, whatever the number of functions.
+// CTF Frame is told from V1 by its shape, whatever the numbers of functions and rows,
+// and also where there are gaps between the sub-sections.
 func TestCTFFrameShape(t *testing.T) {
 	for _, abi := range []ABI{AArch64BE, AArch64LE, AMD64LE} {
-		for _, functions := range []int{0, 1, 2, 255, 256, 257, 512} {
-			for v := CTFFrame; v <= V1; v++ {
-				raw := plain(v, abi)
-				f := raw.funcs[0]
-				raw.funcs = nil
-				for i := range functions {
-					f.start = 0x1000 + 0x40*uint64(i)
-					raw.funcs = append(raw.funcs, f)
-				}
-				data := raw.bytes().Done()
-				for table := range parseRaw(t, data).Tables() {
-					if table.Version != v || table.NumFDEs != uint32(functions) {
-						t.Errorf("%d functions: got version %s, want %s", functions, table.Version, v)
-					}
-				}
-				if v == V1 {
+		for _, functions := range []int{0, 1, 2, 15, 255, 256, 257, 512} {
+			for _, rows := range []int{1, 3, 255, 256} {
+				if functions*rows > 4096 {
 					continue
 				}
-				asked, err := Parse(data, rawAddr, Options{CTFFrame: true})
-				if err != nil || asked.Validate()[0].ID != "ctf-frame" {
-					t.Errorf("%d functions, asked for: got %v", functions, err)
+				for _, gap := range []int{0, 1, 3, 15, 200, 256} {
+					for v := CTFFrame; v <= V1; v++ {
+						testShape(t, v, abi, functions, rows, gap)
+					}
 				}
 			}
 		}
+	}
+}
+
+func testShape(t *testing.T, v Version, abi ABI, functions, rows, gap int) {
+	raw := plain(v, abi)
+	raw.gap = gap
+	f := raw.funcs[0]
+	f.rows = slices.Repeat(f.rows[1:2], rows)
+	raw.funcs = nil
+	for i := range functions {
+		f.start = 0x1000 + 0x40*uint64(i)
+		raw.funcs = append(raw.funcs, f)
+	}
+	data := raw.bytes().Done()
+	if gap > 0 && functions == 0 {
+		return // nothing tells such tables apart, and there is nothing in them
+	}
+	for table, err := range parseRaw(t, data).Tables() {
+		if err != nil || table.Version != v || table.NumFDEs != uint32(functions) {
+			t.Errorf("%s, %d functions of %d rows, gaps of %d: got version %s, %v", v, functions, rows, gap, table.Version, err)
+		}
+	}
+	if v == V1 {
+		return
+	}
+	asked, err := Parse(data, rawAddr, Options{CTFFrame: true})
+	if err != nil || asked.Validate()[0].ID != "ctf-frame" {
+		t.Errorf("%d functions, asked for: got %v", functions, err)
 	}
 }
 

@@ -34,34 +34,58 @@ const ctfMaskBlock = 16
 
 // looksLikeCTFFrame tells a CTF Frame header from one of V1, which has the
 // same magic number and version but one byte more, sfh_auxhdr_len, before the
-// five integers. Producers of both put the FDEs right after the header and the
-// FREs right after the FDEs, which makes the integers add up in one way only,
-// unless they are multiples of 256. Shifted by a byte, such integers are 256
-// times too small, or too large for all but a long row of tables; in the latter
-// case the FRE type of the first function is wrong too, as it is the high byte
-// of a count.
+// five integers. Read a byte off, they are 256 times too small or too large, so
+// that both readings make sense in few tables only. The reading with the better
+// fit decides. If both fit equally, the one with more bytes does, as the other
+// then has only multiples of 256 that were divided.
 func looksLikeCTFFrame(d view) bool {
-	ctf, v1 := sumSize(d, CTFFrame), sumSize(d, V1)
-	if ctf == 0 || v1 == 0 {
-		return ctf != 0
-	}
-	const infoAt = 27 + 16
-	return ctf > v1 && len(d.b) > infoAt && d.b[infoAt]&infoFREType != 0
+	ctf, ctfSize := fitOf(d, CTFFrame)
+	v1, v1Size := fitOf(d, V1)
+	return ctf > v1 || ctf == v1 && ctf > noFit && ctfSize > v1Size
 }
 
-// sumSize returns the size of a table if its header, taken as one of version
-// v, describes sub-sections that follow it and one another, within the data;
-// otherwise 0.
-func sumSize(d view, v Version) uint64 {
-	l := &layouts[v]
-	if len(d.b) < l.headerSize {
-		return 0
+// fit says how well the bytes of a table agree with the layout of a version.
+type fit int
+
+const (
+	noFit   fit = iota
+	damaged     // the sub-sections are within the data, but what they hold contradicts the header
+	gaps        // a table whose sub-sections do not follow one another, or whose end is missing
+	compact     // a table as producers write it
+)
+
+// fitOf returns how well d agrees with version v, and the size that the table then
+// has in bytes.
+func fitOf(d view, v Version) (fit, uint64) {
+	var t Table
+	if t.readHeader(d, v) != nil || t.place(d) != nil {
+		return noFit, 0
 	}
-	at := l.headerSize - 5*4
-	fdes, freLen, fdeOff, freOff := uint64(d.u32(at)), uint64(d.u32(at+8)), d.u32(at+12), uint64(d.u32(at+16))
-	size := uint64(l.headerSize) + freOff + freLen
-	if fdeOff != 0 || freOff != fdes*uint64(l.fdeSize) || size > uint64(len(d.b)) {
-		return 0
+	switch size := uint64(t.end); {
+	case !t.plausible():
+		return damaged, size
+	case t.Cut, t.FDEOff != 0, uint64(t.FREOff) != uint64(len(t.fdes.b)):
+		return gaps, size
+	default:
+		return compact, size
 	}
-	return size
+}
+
+// plausible reports whether the counts of the header agree with one another and with
+// the first and the last function.
+func (t *Table) plausible() bool {
+	const smallestRow = 2 // bytes: a start and an info byte
+	if uint64(t.NumFREs)*smallestRow > uint64(t.FRELen) {
+		return false
+	}
+	if t.NumFDEs == 0 {
+		return t.FRELen == 0 && t.FREOff == t.FDEOff
+	}
+	for _, i := range [...]int{0, int(t.NumFDEs) - 1} {
+		var f Func
+		if t.fn(i, &f) != nil || f.NumFREs > t.NumFREs || uint64(f.DataOff)+uint64(f.NumFREs)*smallestRow > uint64(t.FRELen) {
+			return false
+		}
+	}
+	return true
 }

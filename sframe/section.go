@@ -9,12 +9,12 @@ import (
 // Options say how to decode a section. The zero Options are right for the output of
 // toolchains.
 type Options struct {
-	// CTFFrame decodes version 1 as CTF Frame. Without it, only tables whose
-	// header adds up that way are decoded so.
+	// CTFFrame decodes version 1 as CTF Frame, as is right for a section called
+	// .ctf_frame. Without it, tables that only make sense that way are decoded so.
 	CTFFrame bool
-	// Machine is e_machine of the file that holds the section. Tables for another
-	// machine are refused. 0 accepts all.
-	Machine uint16
+	// Arch is the architecture of the file that holds the section, which has the
+	// byte order. Tables for another one are refused. nil accepts all.
+	Arch *arch.Arch
 }
 
 // Section is an .sframe section. It is immutable and safe for concurrent use.

@@ -93,7 +93,7 @@ func parseTable(data []byte, off int, addr uint64, opts *Options) (t Table, err 
 	if err := t.readHeader(d, v); err != nil {
 		return t, err
 	}
-	if err := t.checkABI(d.big, opts.Machine); err != nil {
+	if err := t.checkABI(d.big, opts.Arch); err != nil {
 		return t, err
 	}
 	return t, t.place(d)
@@ -121,8 +121,8 @@ func (t *Table) readHeader(d view, v Version) *FormatError {
 }
 
 // checkABI compares the ABI with the byte order of the data and with the
-// machine of the file that the section is from, if that is known.
-func (t *Table) checkABI(big bool, machine uint16) *FormatError {
+// architecture of the file that the section is from, if that is known.
+func (t *Table) checkABI(big bool, file *arch.Arch) *FormatError {
 	at, field := int(t.Off)+4, t.ver.header.abi
 	t.Arch = t.ABI.Arch()
 	switch {
@@ -130,10 +130,18 @@ func (t *Table) checkABI(big bool, machine uint16) *FormatError {
 		return damage("abi-unknown", at, field, "%d is not an ABI of version %s", t.ABI, t.Version)
 	case t.Arch.BigEndian != big:
 		return damage("abi-byte-order", at, field, "the byte order of ABI %d is not that of the magic number", t.ABI)
-	case machine != 0 && machine != t.Arch.Machine:
-		return damage("abi-machine", at, field, "%d is %s, but the file's e_machine is %d", t.ABI, t.Arch.Name, machine)
+	case file != nil && file != t.Arch:
+		return damage("abi-machine", at, field, "%d is %s, but the file is for %s", t.ABI, target(t.Arch), target(file))
 	}
 	return nil
+}
+
+// target names an architecture and its byte order.
+func target(a *arch.Arch) string {
+	if a.BigEndian {
+		return "big-endian " + a.Name
+	}
+	return "little-endian " + a.Name
 }
 
 // place finds the sub-sections in d, which begins with the header.

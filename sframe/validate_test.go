@@ -268,7 +268,7 @@ func TestTooManyTables(t *testing.T) {
 // Every kind of finding has a meaning and is found in the tests above.
 func TestMeanings(t *testing.T) {
 	tested := map[string]bool{
-		// TestParseErrors, TestMachine, TestTables, TestTablesDamaged
+		// TestParseErrors, TestArch, TestTables, TestTablesDamaged
 		"header-truncated": true, "magic-unknown": true, "version-unsupported": true, "abi-unknown": true,
 		"abi-byte-order": true, "abi-machine": true, "abi-differs": true, "fdes-out-of-range": true,
 		"fres-out-of-range": true, "sub-sections-overlap": true, "trailing-data": true, "too-many-tables": true,

@@ -3,6 +3,7 @@ package unwind
 import (
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/cfi"
+	"github.com/sfcore/sfcore/internal/disasm"
 )
 
 const (
@@ -14,6 +15,11 @@ const (
 	// The bound amounts to half a second. Results are remembered, so large
 	// programs need only some thousands.
 	maxTailSteps = 1 << 26
+
+	// maxPath bounds the instructions that are followed from the target of a call in
+	// code that no table describes. Each counts as pathStep addresses.
+	maxPath  = 1 << 10
+	pathStep = 16
 
 	// stubSize is the size of a stub in bytes. Code that no table describes is
 	// a stub if it has an indirect jump within that distance. Linkage table
@@ -36,8 +42,10 @@ type call struct {
 
 	// last is the function that the call was last compared with, and led says
 	// whether the call may have led there.
-	last function
-	led  answer
+	// jumped is set if jumps led there.
+	last   function
+	led    answer
+	jumped bool
 }
 
 // answer is the result of a search that has a bound.
@@ -56,7 +64,8 @@ func answerOf(b bool) answer {
 	return no
 }
 
-// function is a range of code that a table describes.
+// function is a range of code that a table describes, or the start of code that none
+// describes; then the size is 0.
 type function struct{ lo, size uint64 }
 
 func (f *function) contains(pc uint64) bool { return pc-f.lo < f.size }
@@ -75,6 +84,7 @@ func (u *Unwinder) calls(c *call, f *Frame) answer {
 		return yes // nothing rules it out
 	}
 	c.last, c.led = fn, u.reaches(c, &fn)
+	c.jumped = c.led == yes && !fn.contains(c.target) && !(c.bySlot && fn.contains(c.callee))
 	return c.led
 }
 
@@ -122,7 +132,12 @@ type tailSearch struct {
 	seen  map[function]bool // all of todo
 	steps int
 
-	// exhausted is set if a bound was reached.
+	// paths are addresses in code that no table describes, and passed are those from
+	// which the code was followed.
+	paths  []uint64
+	passed map[uint64]bool
+
+	// exhausted is set if a bound was reached, or code could not be followed.
 	exhausted bool
 
 	// elsewhere is set if the search begins at a function of another module. The
@@ -135,10 +150,12 @@ type tailSearch struct {
 // yes, too, if code on the way cannot be read or jumps to a computed address.
 func (u *Unwinder) leadsTo(target uint64, fn *function) answer {
 	t := &u.tails
-	t.todo, t.exhausted = append(t.todo[:0], u.codeAt(target)), false
+	t.todo, t.exhausted = t.todo[:0], false
 	clear(t.seen)
+	t.follow(u.codeAt(target))
 	for i := 0; i < len(t.todo); i++ {
-		if u.jumpsTo(t.todo[i], fn) || t.elsewhere && u.runsOn(t.todo[i], fn) {
+		code := t.todo[i]
+		if code.size == 0 && u.runsTo(code.lo, fn) || u.jumpsTo(code, fn) || t.elsewhere && u.runsOn(code, fn) {
 			return yes
 		}
 	}
@@ -163,13 +180,63 @@ func (t *tailSearch) follow(f function) {
 	}
 }
 
-// codeAt returns the function at an address. If no table describes it, codeAt
-// returns as much code as a stub has.
+// codeAt returns the function at an address.
 func (u *Unwinder) codeAt(addr uint64) function {
 	if f, ok := u.functionAt(u.Find(addr).Module, addr); ok {
 		return f
 	}
-	return function{addr, stubSize}
+	return function{lo: addr}
+}
+
+// runsTo is leadsTo for code that no table describes. It follows the instructions
+// from the address of the first. If they lead to functions that a table describes,
+// runsTo adds these to todo.
+func (u *Unwinder) runsTo(start uint64, fn *function) bool {
+	t := &u.tails
+	if t.passed == nil {
+		t.passed = map[uint64]bool{}
+	}
+	clear(t.passed)
+	t.paths = append(t.paths[:0], start)
+	for len(t.paths) > 0 {
+		at := t.paths[len(t.paths)-1]
+		t.paths = t.paths[:len(t.paths)-1]
+		switch {
+		case t.passed[at]:
+			continue
+		case fn.contains(at):
+			return true
+		case len(t.passed) == maxPath, t.steps > maxTailSteps:
+			t.exhausted = true
+			return false
+		}
+		t.passed[at] = true
+		t.steps += pathStep
+		if f := u.codeAt(at); f.size != 0 {
+			t.follow(f)
+			continue
+		}
+		insn := disasm.CodeAt(&u.code, at)
+		if insn == nil {
+			return true
+		}
+		f := disasm.FlowOf(u.Arch, insn, at)
+		switch f.Next {
+		case disasm.Branch:
+			t.paths = append(t.paths, f.Target, at+uint64(f.Size))
+		case disasm.Jump:
+			t.paths = append(t.paths, f.Target)
+		case disasm.Through, disasm.Call, disasm.System:
+			t.paths = append(t.paths, at+uint64(f.Size))
+		case disasm.Nowhere:
+			if kind, _ := u.Arch.Jump(insn[:min(maxInsn, len(insn))], at); kind == arch.IndirectJump {
+				return true
+			}
+			t.exhausted = true
+		case disasm.Return, disasm.Halt, disasm.Exit:
+		}
+	}
+	return false
 }
 
 // jumpsTo is leadsTo for the jumps of one function. If a jump leads to another

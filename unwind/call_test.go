@@ -2,6 +2,7 @@ package unwind
 
 import (
 	"encoding/binary"
+	"strings"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
@@ -46,30 +47,41 @@ func jump(from, to uint64) string {
 
 func TestCalls(t *testing.T) {
 	const jmpRAX, jmpSlot = "\xff\xe0", "\xff\x25\x00\x10\x00\x00"
+	const bare = codeAt + 0xa00
+	nops := strings.Repeat("\x90", 100)
 	tests := []struct {
 		name   string
 		target uint64
 		pc     uint64
 		code   map[uint64]string
-		want   bool
+		want   answer
 	}{
-		{"the function", callee, callee + 20, nil, true},
-		{"another entry of the function", callee + 4, callee + 20, nil, true},
-		{"another function", called, callee + 20, nil, false},
-		{"a tail call", called, callee + 20, map[uint64]string{called + 50: jump(called+50, callee)}, true},
-		{"a jump with the frame in place", called, callee + 20, map[uint64]string{called + 20: jump(called+20, callee)}, false},
-		{"two tail calls", called, callee + 20, map[uint64]string{called + 50: jump(called+50, middle), middle + 48: jump(middle+48, callee)}, true},
-		{"a circle of tail calls", called, callee + 20, map[uint64]string{called + 50: jump(called+50, middle), middle + 48: jump(middle+48, called)}, false},
-		{"a tail call by a register", called, callee + 20, map[uint64]string{called + 50: jmpRAX}, true},
-		{"a switch", called, callee + 20, map[uint64]string{called + 20: jmpRAX}, false},
-		{"a linkage table", stub, callee + 20, map[uint64]string{stub - 16: jmpSlot}, true},
-		{"a tail call by a linkage table", called, callee + 20, map[uint64]string{called + 50: jump(called+50, stub+32), stub + 32: jmpSlot}, true},
-		{"a jump into the middle", called, callee + 20, map[uint64]string{called + 20: jump(called+20, stub)}, false},
-		{"a cold part", called, cold + 20, map[uint64]string{called + 20: jump(called+20, cold+8)}, true},
-		{"a cold part without the frame", called, cold + 20, map[uint64]string{called: jump(called, cold+8)}, false},
-		{"a long-branch veneer that nothing describes", codeAt + 0xa00, callee + 20, map[uint64]string{codeAt + 0xa00: jump(codeAt+0xa00, callee)}, true},
-		{"code that is not in memory", dataAt + areaSize, callee + 20, nil, true},
-		{"nothing is known of the frame", called, codeAt + 0xc00, nil, true},
+		{"the function", callee, callee + 20, nil, yes},
+		{"another entry of the function", callee + 4, callee + 20, nil, yes},
+		{"another function", called, callee + 20, nil, no},
+		{"a tail call", called, callee + 20, map[uint64]string{called + 50: jump(called+50, callee)}, yes},
+		{"a jump with the frame in place", called, callee + 20, map[uint64]string{called + 20: jump(called+20, callee)}, no},
+		{"two tail calls", called, callee + 20, map[uint64]string{called + 50: jump(called+50, middle), middle + 48: jump(middle+48, callee)}, yes},
+		{"a circle of tail calls", called, callee + 20, map[uint64]string{called + 50: jump(called+50, middle), middle + 48: jump(middle+48, called)}, no},
+		{"a tail call by a register", called, callee + 20, map[uint64]string{called + 50: jmpRAX}, yes},
+		{"a switch", called, callee + 20, map[uint64]string{called + 20: jmpRAX}, no},
+		{"a linkage table", stub, callee + 20, map[uint64]string{stub - 16: jmpSlot}, yes},
+		{"a tail call by a linkage table", called, callee + 20, map[uint64]string{called + 50: jump(called+50, stub+32), stub + 32: jmpSlot}, yes},
+		{"a jump into the middle", called, callee + 20, map[uint64]string{called + 20: jump(called+20, stub)}, no},
+		{"a cold part", called, cold + 20, map[uint64]string{called + 20: jump(called+20, cold+8)}, yes},
+		{"a cold part without the frame", called, cold + 20, map[uint64]string{called: jump(called, cold+8)}, no},
+		{"a long-branch veneer that nothing describes", codeAt + 0xa00, callee + 20, map[uint64]string{codeAt + 0xa00: jump(codeAt+0xa00, callee)}, yes},
+		{"undescribed code with a jump far on", bare, callee + 20, map[uint64]string{bare: nops, bare + 100: jump(bare+100, callee)}, yes},
+		{"undescribed code with a jump by a register far on", bare, callee + 20, map[uint64]string{bare: nops, bare + 100: jmpRAX}, yes},
+		{"undescribed code with a branch", bare, callee + 20, map[uint64]string{bare: "\x74\x10\xc3", bare + 18: jump(bare+18, callee)}, yes},
+		{"undescribed code that returns", bare, callee + 20, map[uint64]string{bare: nops, bare + 100: "\xc3"}, no},
+		{"undescribed code with a jump that nothing leads to", bare, callee + 20, map[uint64]string{bare: "\xc3" + jump(bare+1, callee)}, no},
+		{"undescribed code in a circle", bare, callee + 20, map[uint64]string{bare: "\xeb\xfe"}, no},
+		{"undescribed code, then a tail call", bare, callee + 20, map[uint64]string{bare: jump(bare, called), called + 50: jump(called+50, callee)}, yes},
+		{"undescribed code without an end", bare, callee + 20, map[uint64]string{bare: strings.Repeat("\x90", maxPath+1)}, unknown},
+		{"undescribed code that is no code", bare, callee + 20, map[uint64]string{bare: "\x06"}, unknown},
+		{"code that is not in memory", dataAt + areaSize, callee + 20, nil, yes},
+		{"nothing is known of the frame", called, codeAt + 0xc00, nil, yes},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,7 +99,7 @@ func TestCalls(t *testing.T) {
 			u.start()
 			c := call{known: true, target: tt.target}
 			for range 2 { // the second time, it is remembered
-				if got := u.calls(&c, &Frame{PC: tt.pc, Exact: true, Module: m}); got != answerOf(tt.want) {
+				if got := u.calls(&c, &Frame{PC: tt.pc, Exact: true, Module: m}); got != tt.want {
 					t.Errorf("got %v, want %v", got, tt.want)
 				}
 			}

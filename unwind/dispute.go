@@ -127,9 +127,6 @@ func (s *step) sameValues(a, b *arch.Row) bool {
 // fits reports whether a row leads to a caller that passes the checks of a return
 // address.
 func (s *step) fits(row *arch.Row) bool {
-	if row.Outermost() {
-		return false
-	}
 	f := s.frame
 	cfa, err := row.CFA.Eval(&f.Regs, 0, &s.words)
 	if err != nil || cfa%8 != 0 {

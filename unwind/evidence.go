@@ -44,6 +44,13 @@ const (
 	// the frame below, and the instructions from there on lead to where that frame
 	// is.
 	CalledHere
+	// Jumped is set if the call before PC goes to another function than that of the
+	// frame below, from which jumps lead there: a tail call, or a part of one function
+	// that is apart from the rest.
+	Jumped
+	// Returns is set if the code of the frame below was being executed, and its
+	// instructions lead to a return to PC without a call.
+	Returns
 )
 
 // evidenceNames are the descriptions of the bits, the lowest bit first. No
@@ -61,6 +68,8 @@ var evidenceNames = []string{
 	"found by what could not be checked in full",
 	"the frame pointer leads to the same frame",
 	"the call before it goes to the start of the code that was followed",
+	"the call before it goes to a function that jumps on to the frame below",
+	"the code that was being executed returns there",
 }
 
 // String returns the descriptions of all bits that are set, for example "follows

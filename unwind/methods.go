@@ -16,6 +16,7 @@ const (
 	Code                       // the instructions of the function
 	Pclntab                    // Go's table of functions
 	Goroutine                  // Go's record of the stack that the thread left for this one
+	TailCall                   // debug information; no walk finds such a frame
 )
 
 // traits are everything that the walk knows about a method. No other code of the
@@ -69,6 +70,8 @@ type traits struct {
 
 	// These fields describe a frame that the method found.
 
+	// inferred is set if the frame is not on the stack.
+	inferred bool
 	// innermost is set if the frame called nothing, whether or not its PC is exact.
 	innermost bool
 	// called is set if the frame called the one below by the calling convention of
@@ -139,7 +142,7 @@ var methods = [...]traits{
 	Code: {
 		name: "code", source: "the instructions of a function that no table describes", convention: true, lasting: true,
 		returnsTo: AfterCall, undescribed: true, second: true,
-		best: Checked, confirms: Agreed | CalledHere, doubts: notChecked,
+		best: Checked, confirms: Agreed | CalledHere | Returns, doubts: notChecked,
 		doubt: "it was found by instructions, not by a table",
 	},
 	Pclntab: {
@@ -153,7 +156,16 @@ var methods = [...]traits{
 		best: Full, confirms: DirectCall, doubts: notChecked,
 		doubt: "the call before it does not tell where it goes",
 	},
+	TailCall: {
+		name: "tail-call", source: "the only way of jumps that debug information knows", inferred: true,
+		best: Full, worst: Full,
+	},
 }
+
+// Inferred reports whether frames of the method are not on the stack: the function
+// was called, and jumped to that of the frame below at its end. Such a frame has a PC
+// and no registers.
+func (m Method) Inferred() bool { return m.traits().inferred }
 
 // traits returns the method's row in the table. A stepper may bring a method
 // that is not in the table; traits then returns unknownMethod.

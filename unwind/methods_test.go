@@ -7,11 +7,11 @@ import (
 
 // Every method has a row, with what reports call it and what the step needs.
 func TestMethods(t *testing.T) {
-	if len(methods) != int(Goroutine)+1 {
-		t.Fatalf("%d methods have %d rows", Goroutine+1, len(methods))
+	if len(methods) != int(TailCall)+1 {
+		t.Fatalf("%d methods have %d rows", TailCall+1, len(methods))
 	}
 	names := map[string]bool{}
-	for m := Registers; m <= Goroutine; m++ {
+	for m := Registers; m <= TailCall; m++ {
 		r := m.traits()
 		if r.name == "" || names[r.name] {
 			t.Errorf("method %d: got name %q", m, r.name)

@@ -230,6 +230,9 @@ func (s *step) arrive(row *arch.Row, m Method, t *traits, at *site) {
 		case unknown:
 			e |= Uncertain
 		case yes:
+			if at.call.jumped {
+				e |= Jumped
+			}
 		}
 	}
 	if row.Uncertain {
@@ -256,11 +259,14 @@ func (s *step) arrive(row *arch.Row, m Method, t *traits, at *site) {
 // secondOpinion returns what confirms the row of a method that relies on
 // instructions alone.
 func (s *step) secondOpinion(row *arch.Row, at *site) (e Evidence) {
-	if s.start == 0 && row.Followed {
+	if s.start == 0 && row.Followed == arch.FromCall {
 		s.start = at.call.target
 	}
 	if at.call.known && s.start != 0 && s.start == at.call.target {
 		e |= CalledHere
+	}
+	if row.Followed == arch.ToReturn && at.evidence&AfterCall != 0 {
+		e |= Returns
 	}
 	regs, by := &s.frame.Regs, &s.Arch.FramePointer
 	own, err1 := row.CFA.Eval(regs, 0, &s.words)

@@ -53,10 +53,10 @@ func noText[T interface {
 }
 
 func TestTexts(t *testing.T) {
-	for m := Registers; m <= Goroutine; m++ {
+	for m := Registers; m <= TailCall; m++ {
 		roundTrip[Method](t, m)
 	}
-	noText[Method](t, Goroutine+1, "method 9", "dwarf")
+	noText[Method](t, TailCall+1, "method 10", "dwarf")
 	for tr := Guess; tr <= Full; tr++ {
 		roundTrip[Trust](t, tr)
 	}
@@ -65,15 +65,15 @@ func TestTexts(t *testing.T) {
 		roundTrip[Reason](t, r)
 	}
 	noText[Reason](t, NotExecutable+1, "reason 8", "Outermost")
-	for e := range 2 * CalledHere {
+	for e := range 2 * Returns {
 		roundTrip[Evidence](t, e)
 	}
-	noText[Evidence](t, 2*CalledHere|AfterCall, "follows a call, evidence 0x1000", "follows a call, or not")
+	noText[Evidence](t, 2*Returns|AfterCall, "follows a call, evidence 0x4000", "follows a call, or not")
 }
 
 // Every bit has words of its own.
 func TestEvidenceString(t *testing.T) {
-	if n := bits.Len16(uint16(CalledHere)); n != len(evidenceNames) {
+	if n := bits.Len16(uint16(Returns)); n != len(evidenceNames) {
 		t.Errorf("%d bits have %d names", n, len(evidenceNames))
 	}
 	for e, want := range map[Evidence]string{

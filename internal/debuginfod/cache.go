@@ -33,15 +33,15 @@ func (c *Client) entry(id, kind, path string) entry {
 // maxName bounds the bytes of a path in the name of a file.
 const maxName = 200
 
-// lookup reports whether the cache has the file. It returns ErrNotFound if the
-// servers were asked a short time ago.
+// lookup reports whether the cache has the file, from this user or root and of the
+// right build. It returns ErrNotFound if the servers were asked a short time ago.
 func (e entry) lookup() (bool, error) {
 	st, err := os.Stat(e.name)
 	switch {
-	case err != nil || !st.Mode().IsRegular():
+	case err != nil || !st.Mode().IsRegular() || !elfx.Own(st):
 		return false, nil //nolint:nilerr // it is not there
 	case st.Size() > 0:
-		return true, nil
+		return e.check(e.name) == nil, nil
 	case time.Since(st.ModTime()) < missFor:
 		return false, ErrNotFound
 	}
@@ -60,7 +60,7 @@ func (e entry) miss() {
 }
 
 // store writes the file, all of it or nothing.
-func (e entry) store(r io.Reader, limit int64) (err error) {
+func (e entry) store(r io.Reader) (err error) {
 	dir, base := filepath.Split(e.name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -81,8 +81,6 @@ func (e entry) store(r io.Reader, limit int64) (err error) {
 	switch {
 	case err != nil:
 		return err
-	case n > limit:
-		return fmt.Errorf("more than the limit of %d bytes", limit)
 	case n == 0:
 		return errors.New("the file is empty")
 	}
@@ -114,7 +112,7 @@ func (e entry) checkMapped(data []byte) error {
 	case err != nil:
 		return err
 	case id != e.id:
-		return fmt.Errorf("the server sent a file with build-id %q for %s: %w", id, e.id, fs.ErrInvalid)
+		return fmt.Errorf("a file with build-id %q was fetched for %s: %w", id, e.id, fs.ErrInvalid)
 	}
 	return nil
 }

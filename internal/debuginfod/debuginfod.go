@@ -14,11 +14,14 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/sfcore/sfcore/internal/elfx"
 )
 
 const (
@@ -26,9 +29,9 @@ const (
 	connectTimeout = 5 * time.Second
 	// defaultStall is how long a server may be silent, as in elfutils.
 	defaultStall = 90 * time.Second
-	// defaultTotal bounds the time for one file.
+	// defaultTotal bounds the time for all files.
 	defaultTotal = 10 * time.Minute
-	// defaultSize bounds the bytes of one file. The largest debug files known
+	// defaultSize bounds the bytes of all files. The largest debug files known
 	// have some gigabytes.
 	defaultSize = 8 << 30
 	// missFor is how long to wait, as in elfutils, before asking again for a file
@@ -48,13 +51,12 @@ type Client struct {
 	servers  []string      // base URLs, in the order in which they are asked
 	cacheDir string        // directory of fetched files
 	stall    time.Duration // without data
-	total    time.Duration // for one file
-	maxSize  int64         // bytes of one file
 
-	ctx  context.Context
-	http http.Client
-	mu   sync.Mutex
-	down map[string]bool // servers that could not be reached
+	ctx    context.Context
+	http   http.Client
+	budget budget
+	mu     sync.Mutex
+	down   map[string]bool // servers that could not be reached
 }
 
 // ErrNotFound is returned if no server has a file or none can be reached.
@@ -65,18 +67,18 @@ var ErrNoServers = errors.New("DEBUGINFOD_URLS is not set, so there is no server
 
 // FromEnvironment returns a Client as the variables DEBUGINFOD_URLS,
 // DEBUGINFOD_CACHE_PATH, DEBUGINFOD_TIMEOUT, DEBUGINFOD_MAXTIME and
-// DEBUGINFOD_MAXSIZE say [debuginfod_find_debuginfo(3)]. All its work ends when
-// ctx does.
+// DEBUGINFOD_MAXSIZE say [debuginfod_find_debuginfo(3)], but that the last two
+// bound all downloads of the Client together. All its work ends when ctx does. A
+// cache that belongs to another user is an error.
 func FromEnvironment(ctx context.Context) (*Client, error) {
 	c := &Client{
-		stall:   seconds("DEBUGINFOD_TIMEOUT", defaultStall),
-		total:   seconds("DEBUGINFOD_MAXTIME", defaultTotal),
-		maxSize: defaultSize,
-		ctx:     ctx,
-		down:    map[string]bool{},
+		stall:  seconds("DEBUGINFOD_TIMEOUT", defaultStall),
+		budget: budget{time: seconds("DEBUGINFOD_MAXTIME", defaultTotal), bytes: defaultSize},
+		ctx:    ctx,
+		down:   map[string]bool{},
 	}
 	if n, err := strconv.ParseInt(os.Getenv("DEBUGINFOD_MAXSIZE"), 10, 64); err == nil && n > 0 {
-		c.maxSize = n
+		c.budget.bytes = n
 	}
 	for word := range strings.FieldsSeq(os.Getenv("DEBUGINFOD_URLS")) {
 		if u, err := url.Parse(word); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
@@ -89,6 +91,9 @@ func FromEnvironment(ctx context.Context) (*Client, error) {
 	var err error
 	if c.cacheDir, err = cacheDir(); err != nil {
 		return nil, err
+	}
+	if st, err := os.Stat(c.cacheDir); err == nil && !elfx.Own(st) {
+		return nil, fmt.Errorf("the cache %s belongs to another user; set DEBUGINFOD_CACHE_PATH to a directory of yours", c.cacheDir)
 	}
 	c.http.Transport = &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -114,28 +119,37 @@ func (c *Client) Executable(id string) (string, error) { return c.fetch(id, "exe
 func (c *Client) DebugInfo(id string) (string, error) { return c.fetch(id, "debuginfo", "") }
 
 // Source fetches a source file of the build with an id, by its absolute path
-// as debug information has it, and returns its name.
-func (c *Client) Source(id, path string) (string, error) { return c.fetch(id, "source", path) }
+// as debug information has it, and returns its name. The server gets the path
+// without "..", as it keeps it: no path leads to anything but sources.
+func (c *Client) Source(id, file string) (string, error) {
+	if !path.IsAbs(file) {
+		return "", ErrNotFound
+	}
+	return c.fetch(id, "source", path.Clean(file))
+}
 
-func (c *Client) fetch(id, kind, path string) (string, error) {
+func (c *Client) fetch(id, kind, file string) (string, error) {
 	if b, err := hex.DecodeString(id); err != nil || len(b) == 0 || id != strings.ToLower(id) {
 		return "", fmt.Errorf("%w: %q is not a build-id", ErrNotFound, id)
 	}
-	entry := c.entry(id, kind, path)
+	entry := c.entry(id, kind, file)
 	if found, err := entry.lookup(); err != nil {
 		return "", err
 	} else if found {
 		return entry.name, nil
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, c.total)
-	defer cancel()
+	ctx, done, err := c.budget.begin(c.ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
 	var problem error
 	asked := false
 	for _, server := range c.servers {
 		if c.isDown(server) {
 			continue
 		}
-		err := c.get(ctx, entry, server+"/buildid/"+id+"/"+kind+(&url.URL{Path: path}).EscapedPath())
+		err := c.get(ctx, entry, server+"/buildid/"+id+"/"+kind+(&url.URL{Path: file}).EscapedPath())
 		if err == nil {
 			return entry.name, nil
 		}
@@ -199,27 +213,28 @@ func (c *Client) get(ctx context.Context, e entry, from string) error {
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		return statusError(resp.StatusCode)
-	case resp.ContentLength > c.maxSize:
-		return fmt.Errorf("%d bytes are more than the limit of %d", resp.ContentLength, c.maxSize)
+	case resp.ContentLength > c.budget.left():
+		return c.budget.exceeded()
 	}
 	stalled := time.AfterFunc(c.stall, func() { cancel(fmt.Errorf("the server sent nothing for %v", c.stall)) })
 	defer stalled.Stop()
-	body := &counted{from: io.LimitReader(resp.Body, c.maxSize+1), report: func(done int64) {
+	body := &counted{from: resp.Body, budget: &c.budget, report: func(done int64) {
 		stalled.Reset(c.stall)
 		if c.Progress != nil {
 			c.Progress(done, max(resp.ContentLength, 0))
 		}
 	}}
-	err = e.store(body, c.maxSize)
+	err = e.store(body)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
 	return err
 }
 
-// counted reports how much was read.
+// counted reports how much was read, and takes it from the budget.
 type counted struct {
 	from   io.Reader
+	budget *budget
 	done   int64
 	report func(done int64)
 }
@@ -228,6 +243,9 @@ func (r *counted) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	r.done += int64(n)
 	r.report(r.done)
+	if !r.budget.take(int64(n)) {
+		return 0, r.budget.exceeded()
+	}
 	return n, err
 }
 

@@ -37,7 +37,7 @@ func FuzzReply(f *testing.F) {
 		const limit = 4096
 		c := &Client{
 			servers: []string{"http://server"}, cacheDir: filepath.Join(dir, "cache"),
-			stall: time.Minute, total: time.Minute, maxSize: limit,
+			stall: time.Minute, budget: budget{time: time.Minute, bytes: limit},
 			ctx: context.Background(), http: http.Client{Transport: reply(data)}, down: map[string]bool{},
 		}
 		defer func() { _ = os.RemoveAll(c.cacheDir) }()

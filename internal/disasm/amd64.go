@@ -60,12 +60,15 @@ func (f *Flow) amd64(a *arch.Arch, code []byte, pc uint64) {
 		}
 	case x86asm.POP:
 		reg := amd64Reg(to)
-		if reg == arch.NoReg || reg == a.SP {
+		_, toMemory := to.(x86asm.Mem)
+		switch {
+		case inst.MemBytes == 2 || inst.DataSize == 16 || reg == a.SP || reg == arch.NoReg && !toMemory:
 			f.SP = arch.Rule{}
 			return
+		case !toMemory:
+			f.load(a, reg, 1, arch.RegOffset(a.SP, 0))
 		}
 		f.SP = arch.RegOffset(a.SP, 8)
-		f.load(a, reg, 1, arch.RegOffset(a.SP, 0))
 	case x86asm.PUSHFQ:
 		f.SP = arch.RegOffset(a.SP, -8)
 	case x86asm.POPFQ:

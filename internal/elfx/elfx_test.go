@@ -140,7 +140,15 @@ func TestNotELF(t *testing.T) {
 		{"archive", "!<arch>\nfoo.o/", "an archive"},
 		{"minidump", "MDMP\x93\xa7", "minidump"},
 		{"kdump", "KDUMP   \x06", "kernel crash dump"},
+		{"Mach-O", "\xcf\xfa\xed\xfe\x07", "a Mach-O file"},
 		{"other", "\x00\x01\x02", "some other kind of file"},
+		{"short", "a", "a text file"},
+		{"text with tabs", "a\tb\r\nc ~", "a text file"},
+		{"a control character", "hello\x1f", "some other kind of file"},
+		{"DEL", "hello\x7f", "some other kind of file"},
+		{"control characters later", strings.Repeat("x", 256) + "\x00", "a text file"},
+		{"a control character at the end", strings.Repeat("x", 255) + "\x00", "some other kind of file"},
+		{"only the magic", "\x7fELF", "after 4 of 64 bytes"},
 		{"32-bit", with(4, 1), "32-bit"},
 		{"class 3", with(4, 3), "3 is not a known class"},
 		{"byte order 3", with(5, 3), "3 is not a known byte order"},
@@ -240,5 +248,102 @@ func TestSpan(t *testing.T) {
 				t.Errorf("got %#x to %#x, want %#x to %#x", lo, hi, tt.lo, tt.hi)
 			}
 		})
+	}
+}
+
+// TestSegments has what At and SegmentData give of segments that the file does not
+// hold whole, in a file and in memory.
+func TestSegments(t *testing.T) {
+	im := image{progs: []Prog{
+		{Type: ProgNote, Off: bodyOff, Vaddr: 0x5000, Filesz: 4},
+		{Type: ProgLoad, Off: 0x100, Vaddr: 0x1100, Filesz: 0x108, Memsz: 0x200},
+		{Type: ProgLoad, Off: bodyOff + 8, Vaddr: 0x1000 + bodyOff + 8, Filesz: 0x1000},
+	}, body: []byte("code1234data5678")}
+	data := im.build(binary.LittleEndian)
+	for name, parse := range map[string]func([]byte) (*File, error){"file": Parse, "memory": ParseLoaded} {
+		f, err := parse(data[:bodyOff+16])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for addr, want := range map[uint64]string{
+			0x10ff: "", 0x1000 + bodyOff: "code1234", 0x1000 + bodyOff + 7: "4", 0x1000 + bodyOff + 8: "data5678", 0x1000 + bodyOff + 15: "8",
+			0x1000 + bodyOff + 16: "", 0x5000: "", 0: "", ^uint64(0): "",
+		} {
+			if got := string(f.At(addr)); got != want {
+				t.Errorf("%s, %#x: got %q, want %q", name, addr, got, want)
+			}
+		}
+		if got := string(f.SegmentData(&f.Progs[2])); got != "data5678" {
+			t.Errorf("%s: got a segment of %q", name, got)
+		}
+		if p := f.Prog(ProgLoad); p != &f.Progs[1] {
+			t.Errorf("%s: got %+v, want the first PT_LOAD", name, p)
+		}
+		if p := f.Prog(ProgDynamic); p != nil {
+			t.Errorf("%s: got %+v, want none", name, p)
+		}
+	}
+}
+
+// The program headers of an image in memory are bounded by what the kernel loads.
+func TestLoadedProgsBounded(t *testing.T) {
+	order := binary.LittleEndian
+	data := make([]byte, 0x20000)
+	copy(data, (&image{}).build(order))
+	order.PutUint64(data[32:], 64)
+	for n, problems := range map[int]int{maxLoadedProgs: 0, maxLoadedProgs + 1: 1} {
+		order.PutUint16(data[56:], uint16(n))
+		f, err := ParseLoaded(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(f.Progs) != maxLoadedProgs || len(f.Problems) != problems {
+			t.Errorf("%d program headers in memory: got %d and problems %v", n, len(f.Progs), f.Problems)
+		}
+		if f, err := Parse(data); err != nil || len(f.Progs) != n || len(f.Problems) != 0 {
+			t.Errorf("%d program headers in a file: got %d, %v", n, len(f.Progs), err)
+		}
+	}
+	if maxLoadedProgs != 1170 {
+		t.Errorf("got a limit of %d, want 1170", maxLoadedProgs)
+	}
+}
+
+// Without a count, the program headers are those before the first contents.
+func TestCountProgs(t *testing.T) {
+	order := binary.LittleEndian
+	at := func(n uint64) uint64 { return 64 + n*phdrSize }
+	for name, tt := range map[string]struct {
+		progs []Prog
+		want  int
+	}{
+		"contents behind two":          {[]Prog{{Off: at(2), Filesz: 1}, {}, {}}, 2},
+		"contents within the third":    {[]Prog{{Off: at(3) - 1, Filesz: 1}, {}, {}}, 2},
+		"the nearest contents":         {[]Prog{{Off: at(4), Filesz: 1}, {Off: at(3), Filesz: 1}, {}, {}}, 3},
+		"nothing of a segment":         {[]Prog{{Off: at(1)}, {Off: at(2), Filesz: 1}, {}}, 2},
+		"a segment before the headers": {[]Prog{{Off: 0, Filesz: 64}, {Off: at(2), Filesz: 1}, {}}, 2},
+		"contents where they begin":    {[]Prog{{Off: 64, Filesz: 1}, {}}, 1},
+	} {
+		f, err := Parse((&image{progs: tt.progs, phnum: pnXNum}).build(order))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(f.Progs) != tt.want {
+			t.Errorf("%s: got %d program headers, want %d", name, len(f.Progs), tt.want)
+		}
+	}
+}
+
+// Errors begin with the name of their file, if it has one.
+func TestNamed(t *testing.T) {
+	bad := &FormatError{Off: 4, Field: "EI_CLASS", Msg: "no"}
+	for name, want := range map[string]string{"": "ELF: EI_CLASS at offset 0x4: no", "x.debug": "x.debug: ELF: EI_CLASS at offset 0x4: no"} {
+		f := &File{Name: name}
+		if err := f.Named(bad); err.Error() != want || !errors.Is(err, bad) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if err := f.Named(nil); err != nil {
+			t.Errorf("got %v from nil", err)
+		}
 	}
 }

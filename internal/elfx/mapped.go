@@ -1,6 +1,7 @@
 package elfx
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,16 +22,14 @@ func MapFile(path string) (data []byte, release func(), err error) {
 	return MapOpen(f)
 }
 
+// ErrNotRegular is wrapped by the error for a file that is not opened because of
+// what it is.
+var ErrNotRegular = errors.New("not a regular file")
+
 // OpenRegular opens a file for reading only if it is regular: merely opening a file
-// may block on a pipe or rewind a tape.
-func OpenRegular(path string) (*os.File, error) {
-	if st, err := os.Stat(path); err != nil {
-		return nil, err
-	} else if !st.Mode().IsRegular() {
-		return nil, notRegular(path, st.Mode())
-	}
-	return openRegular(path)
-}
+// may block on a pipe, rewind a tape or start a watchdog. On Linux no other file is
+// opened even if path changes meanwhile.
+func OpenRegular(path string) (*os.File, error) { return openRegular(path) }
 
 // MapOpen is MapFile for a file that is open. The caller closes f.
 func MapOpen(f *os.File) (data []byte, release func(), err error) {
@@ -57,5 +56,5 @@ func notRegular(path string, m fs.FileMode) error {
 	case m&fs.ModeSocket != 0:
 		kind = "socket"
 	}
-	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("is a %s, not a regular file", kind)}
+	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("is a %s, %w", kind, ErrNotRegular)}
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-func openRegular(path string) (*os.File, error) { return os.Open(path) }
+const harmless = 0
 
 func mapContents(f *os.File, size int64) ([]byte, func(), error) {
 	data, err := io.ReadAll(io.NewSectionReader(f, 0, size))

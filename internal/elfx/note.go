@@ -93,9 +93,12 @@ func roundUp(n, align uint64) uint64 { return (n + align - 1) &^ (align - 1) }
 // Notes yields the entries of all note segments. Off in notes and errors is
 // the offset in the file. Segments that together are larger than the file, so
 // that they overlap, end with an error; so do more than 16777216 notes.
-func (f *File) Notes() iter.Seq2[Note, error] {
+func (f *File) Notes() iter.Seq2[Note, error] { return f.notes(maxNotes) }
+
+// notes yields so many notes at most.
+func (f *File) notes(most int) iter.Seq2[Note, error] {
 	return func(yield func(Note, error) bool) {
-		budget, left := uint64(len(f.Data)), maxNotes
+		budget, left := uint64(len(f.Data)), most
 		for i := range f.Progs {
 			p := &f.Progs[i]
 			if p.Type != ProgNote {
@@ -110,7 +113,7 @@ func (f *File) Notes() iter.Seq2[Note, error] {
 			for n, err := range notes(data, f.order, p.Align) {
 				n.Off += p.Off
 				if left--; left < 0 {
-					yield(Note{Off: n.Off}, &FormatError{Off: n.Off, Field: "p_filesz", Msg: fmt.Sprintf("more than %d notes; the rest is not read", maxNotes)})
+					yield(Note{Off: n.Off}, &FormatError{Off: n.Off, Field: "p_filesz", Msg: fmt.Sprintf("more than %d notes; the rest is not read", most)})
 					return
 				}
 				if fe, ok := errors.AsType[*FormatError](err); ok {

@@ -2,6 +2,7 @@ package elfx
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -75,6 +76,42 @@ func TestFileNotesOverlap(t *testing.T) {
 	}
 	if most := len(f.Data) / b.Len(); notes > most || errs != 1 {
 		t.Errorf("got %d notes and %d errors, want at most %d and 1", notes, errs, most)
+	}
+}
+
+// Notes beyond the bound are not read, and that is told. Those before it are.
+func TestFileNotesMany(t *testing.T) {
+	const most = 1 << 24
+	if maxNotes != most {
+		t.Errorf("got a bound of %d notes, want %d", maxNotes, most)
+	}
+	b := testkit.New(binary.LittleEndian)
+	for i := range uint32(10) {
+		b.D32(5, 0, i+1).Str("CORE").Align(4)
+	}
+	// Two segments share the bound.
+	body := b.Done()
+	half := uint64(len(body) / 2)
+	im := image{progs: []Prog{{Type: ProgNote, Off: bodyOff, Filesz: half}, {Type: ProgNote, Off: bodyOff + half, Filesz: half}}, body: body}
+	f, err := Parse(im.build(binary.LittleEndian))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bound, want := range map[int]string{
+		10: "1 2 3 4 5 6 7 8 9 10",
+		7:  "1 2 3 4 5 6 7 more than 7 notes; the rest is not read",
+	} {
+		var got []string
+		for n, err := range f.notes(bound) {
+			if format, ok := errors.AsType[*FormatError](err); ok {
+				got = append(got, format.Msg)
+				continue
+			}
+			got = append(got, fmt.Sprint(n.Type))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("at most %d: got %q, want %q", bound, strings.Join(got, " "), want)
+		}
 	}
 }
 
@@ -188,5 +225,72 @@ func TestBuildIDBounded(t *testing.T) {
 				t.Errorf("got %q when asked again", got)
 			}
 		})
+	}
+}
+
+// TestFileNotes has the notes of all segments, each with its place in the file.
+func TestFileNotes(t *testing.T) {
+	for name, order := range orders {
+		b := testkit.New(order)
+		b.D32(5, 3, 1).Str("CORE").Align(4).Raw([]byte("abc")).Align(4)
+		b.D32(6, 1, 2).Str("LINUX").Align(4).Raw([]byte("d")).Align(4)
+		wide := uint64(b.Len())
+		b.D32(4, 1, 3).Str("GNU").Raw([]byte("e")).Align(8).D32(4, 1, 4).Str("GNU").Raw([]byte("f")).Align(8)
+		odd := uint64(b.Len())
+		b.D32(10, 0, 5).Str("other").Zero(4).Align(4)
+		im := image{progs: []Prog{
+			{Type: ProgNote, Off: bodyOff, Filesz: wide, Align: 4},
+			{Type: ProgLoad, Off: bodyOff, Filesz: wide},
+			{Type: ProgNote, Off: bodyOff + wide, Filesz: odd - wide, Align: 8},
+			{Type: ProgNote, Off: bodyOff + odd, Filesz: uint64(b.Len()) - odd, Align: 16},
+		}, body: b.Done()}
+		f, err := Parse(im.build(order))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for n, err := range f.Notes() {
+			at := string(f.Data[n.Off : n.Off+uint64(len(n.Desc))])
+			got = append(got, fmt.Sprintf("%s %d %s %s %v", n.Name, n.Type, n.Desc, at, err))
+			if len(got) == 1 {
+				if err := n.Errorf(2, "pr_x", "is %d", 7); err.Error() != fmt.Sprintf("ELF: pr_x at offset %#x: is 7", n.Off+2) {
+					t.Errorf("got %v", err)
+				}
+			}
+		}
+		want := "CORE 1 abc abc <nil>, LINUX 2 d d <nil>, GNU 3 e e <nil>, GNU 4 f f <nil>, other 5   <nil>"
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: got  %s\nwant %s", name, strings.Join(got, ", "), want)
+		}
+		n := 0
+		for _, err := range f.Notes() {
+			if n++; n == 2 || err != nil {
+				break
+			}
+		}
+		if n != 2 {
+			t.Errorf("%s: got %d notes after the break", name, n)
+		}
+	}
+}
+
+// A note that is damaged is told with its place in the file.
+func TestFileNotesDamage(t *testing.T) {
+	b := testkit.New(binary.LittleEndian).Zero(8).D32(4, 100, 7).Str("GNU").D32(1)
+	im := image{progs: []Prog{{Type: ProgNote, Off: bodyOff + 8, Filesz: uint64(b.Len()) - 8}}, body: b.Done()}
+	f, err := Parse(im.build(binary.LittleEndian))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, err := range f.Notes() {
+		if want := `ELF: n_descsz at offset 0x208: note "GNU" type 0x7: 4 of 100 bytes`; err == nil || err.Error() != want || n.Off != bodyOff+8+16 {
+			t.Errorf("got %+v, %v, want %s", n, err, want)
+		}
+	}
+	// A header that is cut off is no note.
+	for n := range 12 {
+		for note, err := range notes(make([]byte, n), binary.LittleEndian, 4) {
+			t.Errorf("%d bytes: got %+v, %v", n, note, err)
+		}
 	}
 }

@@ -1,11 +1,25 @@
 package elfx
 
-import "github.com/sfcore/sfcore/memreader"
+import (
+	"os"
+
+	"github.com/sfcore/sfcore/memreader"
+)
 
 // Open maps an ELF file and reads its headers. release unmaps it. The file may
 // shrink while it is mapped: see [memreader.Guard].
 func Open(path string) (f *File, release func(), err error) {
-	data, release, err := MapFile(path)
+	file, err := OpenRegular(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	return OpenFile(file)
+}
+
+// OpenFile is Open for a file that is open. The caller closes it.
+func OpenFile(file *os.File) (f *File, release func(), err error) {
+	data, release, err := MapOpen(file)
 	if err != nil {
 		return nil, nil, err
 	}

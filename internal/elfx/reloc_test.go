@@ -2,6 +2,7 @@ package elfx_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -179,6 +180,126 @@ func TestLinkPlaced(t *testing.T) {
 		}
 		if s := l.Section(".text.b"); s.Addr != 0 {
 			t.Errorf("%v: got .text.b at %#x", order, s.Addr)
+		}
+	}
+}
+
+// TestLinkProblems has relocations that cannot be applied, and says why.
+func TestLinkProblems(t *testing.T) {
+	order := binary.LittleEndian
+	const flags, typ, link, info = 8, 4, 40, 44 // offsets in Elf64_Shdr
+	relas := []uint64{8, 2<<32 | 99, 0, 0, 2<<32 | 98, 0, 16, 2<<32 | 1, 0}
+	tests := []struct {
+		name    string
+		section int // whose header is changed
+		at      int
+		value   uint32
+		want    string // of the problem; "" if the relocations have no section
+	}{
+		{"unknown types", 0, 0, 0, "section .rela.sframe: relocation at 0xa0: type 99 is not one of unwind tables (2 like this)"},
+		{"SHT_REL", 4, typ, 9, "section .rela.sframe: SHT_REL is not used for unwind tables"},
+		{"compressed", 3, flags, elfx.SectAlloc | elfx.SectCompressed, "section .sframe: a compressed section cannot be relocated"},
+		{"compressed relocations", 4, flags, elfx.SectCompressed, "section .sframe: a compressed section cannot be relocated"},
+		{"no symbols", 4, link, 8, "section .rela.sframe: symbols in section 8 of 8"},
+		{"of another type", 4, typ, elfx.SectProgbits, ""},
+		{"for no section", 4, info, 8, ""},
+		{"for another section", 4, info, 1, ""},
+	}
+	for _, tt := range tests {
+		in := object(order, 62, relas...)
+		if tt.at > 0 {
+			order.PutUint32(in[order.Uint64(in[40:])+uint64(tt.section)*64+uint64(tt.at):], tt.value)
+		}
+		f, err := elfx.Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := f.Link(".sframe")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range l.Problems {
+			_, msg, _ := strings.Cut(p.Error(), "section ")
+			got = append(got, "section "+msg)
+		}
+		if tt.at == 0 { // the offset is where the section is
+			at := l.Section(".rela.sframe").Off
+			tt.want = strings.Replace(tt.want, "0xa0", fmt.Sprintf("%#x", at), 1)
+		}
+		if strings.Join(got, "; ") != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestLinkAddresses has where the sections of an object are put.
+func TestLinkAddresses(t *testing.T) {
+	part := func(name string, typ uint32, flags uint64, size int, align uint64) testkit.ELFSection {
+		s := testkit.ELFSection{Name: name, Type: typ, Flags: flags, Align: align, Data: make([]byte, size)}
+		if typ == elfx.SectNobits {
+			s.Data, s.NobitsSize = nil, uint64(size)
+		}
+		return s
+	}
+	huge := part(".huge", elfx.SectNobits, elfx.SectAlloc, 1<<31, 1)
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		e := testkit.ELF{Order: order, Type: elfx.TypeRel, Machine: 62, Sections: []testkit.ELFSection{
+			part(".text", elfx.SectProgbits, elfx.SectAlloc|elfx.SectExec, 5, 16),
+			part(".note", elfx.SectProgbits, 0, 5, 16),
+			part(".empty", elfx.SectProgbits, elfx.SectAlloc, 0, 4),
+			part(".byte", elfx.SectProgbits, elfx.SectAlloc, 1, 0),
+			huge,
+			part(".odd", elfx.SectProgbits, elfx.SectAlloc, 2, 12),
+			part(".bss", elfx.SectNobits, elfx.SectAlloc, 0x100000, 32),
+			part(".large", elfx.SectProgbits, elfx.SectAlloc, 3, 1<<16),
+			part(".larger", elfx.SectProgbits, elfx.SectAlloc, 3, 1<<17),
+		}}
+		f, err := elfx.Parse(e.File())
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := len(f.Progs)
+		l, err := f.Link()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []struct {
+			name                string
+			addr, filesz, memsz uint64
+			flags               uint32
+			loaded              bool
+		}{
+			{".text", 0, 5, 5, 5, true},
+			{".note", 0, 0, 0, 0, false},
+			{".empty", 8, 0, 0, 4, true},
+			{".byte", 9, 1, 1, 4, true},
+			{".huge", 0, 0, 0, 0, false},
+			{".odd", 10, 2, 2, 4, true},
+			{".bss", 32, 0, 0x100000, 4, true},
+			{".large", 0x110000, 3, 3, 4, true},
+			{".larger", 0x110003, 3, 3, 4, true},
+		}
+		next := before
+		for _, w := range want {
+			s := l.Section(w.name)
+			if s.Addr != w.addr {
+				t.Errorf("%v: %s: got address %#x, want %#x", order, w.name, s.Addr, w.addr)
+			}
+			if !w.loaded {
+				continue
+			}
+			if p := l.Progs[next]; p.Type != elfx.ProgLoad || p.Vaddr != w.addr || p.Off != s.Off || p.Filesz != w.filesz || p.Memsz != w.memsz || p.Flags != w.flags {
+				t.Errorf("%v: %s: got segment %+v, want %+v", order, w.name, p, w)
+			}
+			next++
+		}
+		if next != len(l.Progs) {
+			t.Errorf("%v: got %d segments, want %d", order, len(l.Progs), next)
+		}
+		again, err := elfx.Parse(l.Data)
+		if err != nil || again.Section(".large").Addr != 0x110000 {
+			t.Errorf("%v: the addresses are not in the section headers", order)
 		}
 	}
 }

@@ -55,6 +55,33 @@ func (f *File) Section(name string) *Section {
 	return nil
 }
 
+// SFrameSections returns the sections that hold SFrame data, in their order: those of
+// the type SHT_GNU_SFRAME, and those that are called .sframe, as binutils up to 2.44
+// gave them the type SHT_PROGBITS, or .ctf_frame, as in the draft of version 1
+// [SFrame 2 errata 1, 1.1].
+func (f *File) SFrameSections() []*Section {
+	sects, _ := f.Sections()
+	var found []*Section
+	for i := range sects {
+		if s := &sects[i]; s.Type == SectGNUSFrame || s.Type != SectNobits && (s.Name == ".sframe" || s.Name == CTFFrameName) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// CTFFrameName is the name of the section that holds CTF Frame, the draft of
+// version 1.
+const CTFFrameName = ".ctf_frame"
+
+// SFrameSection returns the first of [File.SFrameSections], or nil.
+func (f *File) SFrameSection() *Section {
+	if found := f.SFrameSections(); len(found) > 0 {
+		return found[0]
+	}
+	return nil
+}
+
 // SectionsEnd returns the offset at which the section headers should end, which
 // may be beyond the end of the file; 0 if there are none.
 func (f *File) SectionsEnd() uint64 {

@@ -82,3 +82,43 @@ func TestSymtabDamage(t *testing.T) {
 		})
 	}
 }
+
+// A string table that is not whole is told of, and the names that are there remain.
+func TestStringsCutOff(t *testing.T) {
+	for name, order := range orders {
+		e := testkit.ELF{Order: order, Machine: 62, Symbols: testSymbols}
+		data := e.File()
+		strtab := order.Uint64(data[40:]) + 2*shdrSize
+		order.PutUint64(data[strtab+32:], 1<<40)
+		f, err := Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tab, err := f.Symtab()
+		if tab.Len() != 4 || fieldOf(err) != "sh_size" {
+			t.Fatalf("%s: got %d symbols, %v", name, tab.Len(), err)
+		}
+		if s := tab.Sym(3); CString(tab.Strings, uint64(s.Name)) != "g" {
+			t.Errorf("%s: got %+v, want g", name, s)
+		}
+	}
+}
+
+// Numbers of the gABI and of elf.h, which the tests share with what reads them.
+func TestNumbersOfELF(t *testing.T) {
+	for name, n := range map[string][2]uint64{
+		"SHF_ALLOC": {SectAlloc, 2}, "SHF_EXECINSTR": {SectExec, 4}, "SHF_COMPRESSED": {SectCompressed, 0x800},
+		"SHT_PROGBITS": {SectProgbits, 1}, "SHT_SYMTAB": {SectSymtab, 2}, "SHT_RELA": {SectRela, 4}, "SHT_NOTE": {SectNote, 7}, "SHT_NOBITS": {SectNobits, 8},
+		"SHT_REL": {sectRel, 9}, "SHT_DYNSYM": {SectDynsym, 11}, "SHT_GNU_SFRAME": {SectGNUSFrame, 0x6ffffff4},
+		"PT_LOAD": {ProgLoad, 1}, "PT_DYNAMIC": {ProgDynamic, 2}, "PT_INTERP": {ProgInterp, 3}, "PT_NOTE": {ProgNote, 4}, "PT_PHDR": {ProgPhdr, 6},
+		"PT_GNU_EH_FRAME": {ProgGNUEHFrame, 0x6474e550}, "PT_GNU_SFRAME": {ProgGNUSFrame, 0x6474e554}, "PF_X": {ProgExec, 1}, "PF_W": {ProgWrite, 2},
+		"ET_REL": {TypeRel, 1}, "ET_EXEC": {TypeExec, 2}, "ET_DYN": {TypeDyn, 3}, "ET_CORE": {TypeCore, 4},
+		"STT_FUNC": {SymFunc, 2}, "STT_GNU_IFUNC": {SymGNUIFunc, 10}, "SHN_LORESERVE": {ShnLoreserve, 0xff00}, "SHN_XINDEX": {ShnXindex, 0xffff},
+		"DT_HASH": {dynHash, 4}, "DT_STRTAB": {dynStrtab, 5}, "DT_SYMTAB": {dynSymtab, 6}, "DT_STRSZ": {dynStrsz, 10}, "DT_GNU_HASH": {dynGNUHash, 0x6ffffef5},
+		"NT_GNU_BUILD_ID": {noteGNUBuildID, 3}, "ELFCOMPRESS_ZLIB": {compressZlib, 1}, "ELFCOMPRESS_ZSTD": {compressZstd, 2},
+	} {
+		if n[0] != n[1] {
+			t.Errorf("%s: got %#x, want %#x", name, n[0], n[1])
+		}
+	}
+}

@@ -43,7 +43,11 @@ func fileSet(name string, f *elfx.File, sframeDirs []string) (*Set, error) {
 	case !ok:
 		return nil, fmt.Errorf("%s: e_machine %d is not one of %s", name, f.Machine, arch.Names())
 	}
-	linked, err := f.Link(".sframe", ".eh_frame", ".debug_frame")
+	relocated := []string{".eh_frame", ".debug_frame"}
+	if s := f.SFrameSection(); s != nil {
+		relocated = append(relocated, s.Name)
+	}
+	linked, err := f.Link(relocated...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

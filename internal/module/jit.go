@@ -1,15 +1,12 @@
 package module
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
-	"sort"
 	"sync"
 
 	"github.com/sfcore/sfcore/internal/elfx"
-	"github.com/sfcore/sfcore/internal/gdbjit"
+	"github.com/sfcore/sfcore/internal/jit"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
@@ -39,23 +36,17 @@ var linkedOfJIT = []string{
 	".debug_ranges", ".debug_rnglists", ".debug_loc", ".debug_loclists", ".debug_str_offsets",
 }
 
-// jit is the code that just-in-time compilers registered with debuggers. The set
-// looks for their lists when it is first asked about code outside all modules.
-type jit struct {
-	once sync.Once
-	code []jitCode // ascending, without overlaps
-	used []*site   // the sites that were opened; Set.mu guards it
+// generated is the code that just-in-time compilers made. The set looks for what they
+// tell of it when it is first asked about code outside all modules.
+type generated struct {
+	once  sync.Once
+	code  []jit.Run[*site]     // of registered images; settled
+	named []jit.Run[namedFunc] // settled
+	used  []*site              // the sites that were opened; Set.mu guards it
 }
 
-// jitCode is a run of code of a registered image.
-type jitCode struct {
-	lo, hi uint64
-	site   *site
-	age    int // 0 for the run that was registered last
-}
-
-// codeOfJIT returns the registered code.
-func (s *Set) codeOfJIT() []jitCode {
+// codeOfJIT returns the code of registered images.
+func (s *Set) codeOfJIT() []jit.Run[*site] {
 	s.jit.once.Do(func() { s.Guard(s.img.Path, s.findJIT) })
 	return s.jit.code
 }
@@ -66,9 +57,8 @@ func (s *Set) madeAt(addr uint64) *site {
 	if at := s.spanOf(addr); at == nil || !at.generated() {
 		return nil
 	}
-	code := s.codeOfJIT()
-	if i := searchJIT(code, addr); i < len(code) && addr >= code[i].lo {
-		return code[i].site
+	if run := jit.Find(s.codeOfJIT(), addr); run != nil {
+		return run.Of
 	}
 	return nil
 }
@@ -79,34 +69,31 @@ func (s *Set) madeAt(addr uint64) *site {
 // had registered it.
 func (s *Set) narrow(p *unwind.Place, addr uint64) {
 	code := s.codeOfJIT()
-	i := searchJIT(code, addr)
-	if i < len(code) && addr >= code[i].lo {
-		p.Lo, p.Hi = max(p.Lo, code[i].lo), min(p.Hi, code[i].hi)
-		if m := code[i].site.open(); m.hasTables() {
+	i := jit.Search(code, addr)
+	if i < len(code) && addr >= code[i].Lo {
+		p.Lo, p.Hi = max(p.Lo, code[i].Lo), min(p.Hi, code[i].Hi)
+		if m := code[i].Of.open(); m.hasTables() {
 			p.Module = &m.Tables
 		}
 		return
 	}
 	if i < len(code) {
-		p.Hi = min(p.Hi, code[i].lo)
+		p.Hi = min(p.Hi, code[i].Lo)
 	}
 	if i > 0 {
-		p.Lo = max(p.Lo, code[i-1].hi)
+		p.Lo = max(p.Lo, code[i-1].Hi)
 	}
-}
-
-// searchJIT returns the index of the first run that ends above addr.
-func searchJIT(code []jitCode, addr uint64) int {
-	return sort.Search(len(code), func(i int) bool { return code[i].hi > addr })
 }
 
 // jitFinder reads the lists of a process.
 type jitFinder struct {
 	set     *Set
 	mem     memreader.Reader
-	allowed []unwind.Range // executable memory outside all modules
-	code    []jitCode
-	bytes   uint64 // the total size of images so far
+	allowed []unwind.Range      // executable memory outside all modules
+	code    []jit.Run[*site]    // the newest first
+	funcs   []jit.Run[jit.Func] // the newest first
+	lines   int                 // of all funcs
+	bytes   uint64              // the total size of images so far
 
 	unusable, elsewhere, replaced tally
 }
@@ -137,9 +124,9 @@ func (s *Set) findJIT() {
 		if !ok {
 			continue
 		}
-		list, err := gdbjit.List(words, descriptor)
+		list, err := jit.List(words, descriptor)
 		if err != nil {
-			s.Note(fmt.Errorf("%s: %s: %w", m.Path, gdbjit.Symbol, err))
+			s.Note(fmt.Errorf("%s: %s: %w", m.Path, jit.Symbol, err))
 		}
 		for _, e := range list {
 			if err := f.add(e); err != nil {
@@ -147,7 +134,8 @@ func (s *Set) findJIT() {
 			}
 		}
 	}
-	s.jit.code = f.settle()
+	s.jit.code = jit.Settle(f.code, func(r *jit.Run[*site]) { f.replaced.add("%#x to %#x", r.Lo, r.Hi) })
+	s.jit.named = s.nameCode(f.allowed, f.funcs)
 	f.report()
 }
 
@@ -163,7 +151,7 @@ func (m *Module) jitDescriptor() (uint64, bool) {
 			files = append(files, d.File)
 		}
 	}
-	return m.address(gdbjit.Symbol, files...)
+	return m.address(jit.Symbol, files...)
 }
 
 // generatedCode returns the executable memory outside all modules, in ascending
@@ -185,7 +173,7 @@ func (s *Set) generatedCode() []unwind.Range {
 }
 
 // add adds the code of an image.
-func (f *jitFinder) add(e gdbjit.Entry) error {
+func (f *jitFinder) add(e jit.Entry) error {
 	if e.Size > maxJITBytes-f.bytes {
 		return fmt.Errorf("its %d bytes are more than the limit of %d for all images", e.Size, maxJITBytes)
 	}
@@ -196,6 +184,10 @@ func (f *jitFinder) add(e gdbjit.Entry) error {
 	}
 	file, err := elfx.Parse(data)
 	if err != nil {
+		funcs, notErlang := jit.Erlang(data, f.set.byteOrder())
+		if notErlang == nil {
+			return f.addErlang(funcs)
+		}
 		return err
 	}
 	if a := f.set.img.Arch; file.Machine != a.Machine || file.BigEndian != a.BigEndian {
@@ -210,7 +202,7 @@ func (f *jitFinder) add(e gdbjit.Entry) error {
 		case len(f.code) == maxJITRuns:
 			return fmt.Errorf("there are more runs of code than the limit of %d", maxJITRuns)
 		default:
-			f.code = append(f.code, jitCode{c.Lo, c.Hi, made, len(f.code)})
+			f.code = append(f.code, jit.Run[*site]{Lo: c.Lo, Hi: c.Hi, Of: made})
 			if made.hi == 0 {
 				made.lo = c.Lo // the lowest, because Code ascends
 			}
@@ -220,8 +212,23 @@ func (f *jitFinder) add(e gdbjit.Entry) error {
 	return nil
 }
 
+// addErlang adds the functions of a record of Erlang's. Small records may have many
+// lines, so these are bounded in all.
+func (f *jitFinder) addErlang(funcs []jit.Run[jit.Func]) error {
+	for i := range funcs {
+		if len(f.funcs) == maxNamed {
+			return fmt.Errorf("there are more functions than the limit of %d", maxNamed)
+		}
+		if f.lines += len(funcs[i].Of.Lines); f.lines > maxNamed {
+			funcs[i].Of.Lines = nil
+		}
+		f.funcs = append(f.funcs, funcs[i])
+	}
+	return nil
+}
+
 // read returns the bytes of an image.
-func (f *jitFinder) read(e gdbjit.Entry) ([]byte, error) {
+func (f *jitFinder) read(e jit.Entry) ([]byte, error) {
 	data, err := memreader.Bytes(f.mem, e.Addr, int(e.Size))
 	if uint64(len(data)) < e.Size {
 		return nil, err
@@ -231,31 +238,7 @@ func (f *jitFinder) read(e gdbjit.Entry) ([]byte, error) {
 
 // allows reports whether code may be where an image says that it is.
 func (f *jitFinder) allows(lo, hi uint64) bool {
-	i := sort.Search(len(f.allowed), func(i int) bool { return f.allowed[i].Hi > lo })
-	return i < len(f.allowed) && lo >= f.allowed[i].Lo && hi <= f.allowed[i].Hi
-}
-
-// settle sorts the code by address. If two images claim the same address, settle
-// assumes that the code of the older image is gone.
-func (f *jitFinder) settle() []jitCode {
-	slices.SortFunc(f.code, func(a, b jitCode) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.age, b.age)) })
-	settled := f.code[:0]
-	for _, c := range f.code {
-		for len(settled) > 0 && settled[len(settled)-1].hi > c.lo {
-			last := settled[len(settled)-1]
-			if last.age < c.age {
-				break
-			}
-			f.replaced.add("%#x to %#x", last.lo, last.hi)
-			settled = settled[:len(settled)-1]
-		}
-		if n := len(settled); n > 0 && settled[n-1].hi > c.lo {
-			f.replaced.add("%#x to %#x", c.lo, c.hi)
-			continue
-		}
-		settled = append(settled, c)
-	}
-	return settled
+	return within(f.allowed, lo, hi)
 }
 
 // report notes the problems that were counted.

@@ -31,12 +31,12 @@ func FuzzJIT(f *testing.F) {
 		set := p.set(t)
 		end := uint64(jitText)
 		for i, c := range set.codeOfJIT() {
-			if c.lo < end || c.lo >= c.hi || c.hi > jitText+jitTextSize || c.site == nil {
-				t.Fatalf("run %d: %#x to %#x after %#x", i, c.lo, c.hi, end)
+			if c.Lo < end || c.Lo >= c.Hi || c.Hi > jitText+jitTextSize || c.Of == nil {
+				t.Fatalf("run %d: %#x to %#x after %#x", i, c.Lo, c.Hi, end)
 			}
-			end = c.hi
-			for _, addr := range []uint64{c.lo, c.hi - 1} {
-				if m := set.At(addr); m != c.site.open() || m.Lo > c.lo || m.Hi < c.hi {
+			end = c.Hi
+			for _, addr := range []uint64{c.Lo, c.Hi - 1} {
+				if m := set.At(addr); m != c.Of.open() || m.Lo > c.Lo || m.Hi < c.Hi {
 					t.Errorf("run %d: %+v", i, m)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
-	"github.com/sfcore/sfcore/internal/gdbjit"
+	"github.com/sfcore/sfcore/internal/jit"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/report"
@@ -91,7 +91,7 @@ func (p *jitProcess) set(t *testing.T) *Set {
 			{Name: ".data", Type: elfx.SectProgbits, Flags: elfx.SectAlloc, Addr: jitDescriptor, Data: make([]byte, 0x100)},
 		},
 		Symbols: []testkit.ELFSymbol{
-			{Name: gdbjit.Symbol, Info: 1<<4 | 1, Section: ".data", Value: jitDescriptor, Size: 24},
+			{Name: jit.Symbol, Info: 1<<4 | 1, Section: ".data", Value: jitDescriptor, Size: 24},
 			{Name: "main", Info: 1<<4 | elfx.SymFunc, Section: ".text", Value: jitProgram + 0x1000, Size: 0x100},
 		},
 	}
@@ -333,15 +333,15 @@ func TestJITTooLarge(t *testing.T) {
 	p.register(p.image(elfx.TypeRel, "good", jitText, 0x40, true))
 	f := jitFinder{set: p.set(t)}
 	f.mem, f.allowed = f.set.mem, f.set.generatedCode()
-	for i, e := range []gdbjit.Entry{
+	for i, e := range []jit.Entry{
 		{Addr: jitImages, Size: uint64(len(p.images[0]))}, {Addr: jitImages, Size: maxJITBytes}, {Addr: jitImages, Size: ^uint64(0)},
 	} {
 		if err := f.add(e); (err == nil) != (i == 0) || i > 0 && !strings.Contains(err.Error(), "limit") {
 			t.Errorf("image %d: got %v", i, err)
 		}
 	}
-	f.code = make([]jitCode, maxJITRuns)
-	if err := f.add(gdbjit.Entry{Addr: jitImages, Size: uint64(len(p.images[0]))}); err == nil || len(f.code) != maxJITRuns {
+	f.code = make([]jit.Run[*site], maxJITRuns)
+	if err := f.add(jit.Entry{Addr: jitImages, Size: uint64(len(p.images[0]))}); err == nil || len(f.code) != maxJITRuns {
 		t.Errorf("got %v, and %d runs of code", err, len(f.code))
 	}
 }

@@ -247,10 +247,24 @@ func (s *Set) openELF(name string) (*elfx.File, func(), error) {
 	return f, release, err
 }
 
+// openProposed is openELF for a file that the resolver proposed.
+func (s *Set) openProposed(name string) (*elfx.File, func(), error) {
+	file, err := s.files.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	f, release, err := elfx.OpenFile(file)
+	if err == nil {
+		f.Budget = &s.budget
+	}
+	return f, release, err
+}
+
 // openCandidate opens a file that may belong to the module with a path. A file
 // that does not exist is not a problem. A file that cannot be read is one.
 func (s *Set) openCandidate(path, name string) (*elfx.File, func(), error) {
-	f, release, err := s.openELF(name)
+	f, release, err := s.openProposed(name)
 	format, damaged := errors.AsType[*elfx.FormatError](err)
 	if damaged && format.Field != "e_ident" || errors.Is(err, fs.ErrPermission) {
 		s.Note(fmt.Errorf("%s: not used: %s: %w", path, name, err))

@@ -141,6 +141,15 @@ func (s *Set) Address(name string) (addr uint64, ok bool) {
 	return 0, false
 }
 
+// Address returns the address of a function or variable of the module, and whether it
+// has one of that name, as the symbol table spells it (mangled).
+func (m *Module) Address(name string) (addr uint64, ok bool) {
+	if m.names == nil || name == "" {
+		return 0, false
+	}
+	return m.address(name, m.names.withDebug(m.names.debug())...)
+}
+
 // address looks in the symbol tables of files: first in .symtab of all of them,
 // then in .dynsym.
 func (m *Module) address(name string, files ...*elfx.File) (uint64, bool) {

@@ -56,7 +56,7 @@ func (s *Set) mappedSites() []*site {
 				break
 			}
 			cur = s.siteAt(m.Path, m.Lo)
-			cur.held = m.File
+			cur.held, cur.unanswering = m.File, m.Unanswering
 			if cur.trace == nil {
 				cur.bias, cur.trace = m.Lo-m.Off, &mappings{first: m}
 			}

@@ -98,7 +98,7 @@ func (n *names) findDebug() *debugFile {
 		switch {
 		case f.Machine != n.image.Machine || f.BigEndian != n.image.BigEndian:
 		case f.Section(".symtab") == nil && !hasContents(f, ".debug_info"):
-		case id != "" && f.BuildID() == id, id == "" && c.Linked && resolve.HasCRC(c.Name, c.CRC):
+		case id != "" && f.BuildID() == id, id == "" && c.Linked && n.set.files.HasCRC(c.Name, c.CRC):
 			n.set.keep(release)
 			return newDebugFile(f, n.show(c.Name))
 		}

@@ -62,7 +62,7 @@ type Set struct {
 	opened   map[string]*names // the names of modules by the file that was matched with them
 	release  []func()          // functions that close files
 
-	jit jit
+	jit generated
 }
 
 // Find finds the modules of an image. The set then owns the image. Find opens files
@@ -83,7 +83,7 @@ func newResolver(img *core.Image, opts *Options) *resolve.Resolver {
 	}
 	switch {
 	case img.Live != nil:
-		o.ProcessRoot = fmt.Sprintf("/proc/%d/root", img.PID)
+		o.ProcessRoot, o.NoRoot = img.Root, img.Root == ""
 	case img.Path != "" && img.Path != "-":
 		o.CoreDir = filepath.Dir(img.Path)
 	}

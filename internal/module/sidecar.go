@@ -6,14 +6,13 @@ import (
 	"path/filepath"
 
 	"github.com/sfcore/sfcore/internal/elfx"
-	"github.com/sfcore/sfcore/sframe"
 )
 
 // SidecarSuffix follows the build-id in the names of sidecars.
 const SidecarSuffix = ".sframe"
 
 // findSidecar uses the first valid sidecar for the module's build-id.
-func (l *loader) findSidecar(image *elfx.File) {
+func (l *loader) findSidecar() {
 	if l.m.BuildID == "" {
 		return
 	}
@@ -24,7 +23,7 @@ func (l *loader) findSidecar(image *elfx.File) {
 			continue
 		}
 		if err == nil {
-			if err = l.useSidecar(name, f, image.Machine); err != nil {
+			if err = l.useSidecar(name, f); err != nil {
 				release()
 			}
 		}
@@ -37,11 +36,11 @@ func (l *loader) findSidecar(image *elfx.File) {
 	}
 }
 
-func (l *loader) useSidecar(name string, f *elfx.File, machine uint16) error {
+func (l *loader) useSidecar(name string, f *elfx.File) error {
 	if id := f.BuildID(); id != l.m.BuildID {
 		return errors.New("it is for build-id " + orNone(id))
 	}
-	s := f.Section(".sframe")
+	s := f.SFrameSection()
 	if s == nil {
 		return errors.New("it has no .sframe section")
 	}
@@ -49,7 +48,7 @@ func (l *loader) useSidecar(name string, f *elfx.File, machine uint16) error {
 	if err != nil {
 		return err
 	}
-	section, err := sframe.Parse(data, s.Addr+l.site.bias, sframe.Options{Machine: machine})
+	section, err := l.parseSFrame(data, s.Addr+l.site.bias, s)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/sframe/synth"
@@ -35,8 +36,8 @@ func FuzzSidecar(f *testing.F) {
 			return
 		}
 		m := &Module{BuildID: id}
-		l := loader{site: new(site), m: m}
-		err = l.useSidecar("sidecar", file, arch.EMX86_64)
+		l := loader{site: &site{set: &Set{img: &core.Image{Arch: arch.AMD64}}}, m: m}
+		err = l.useSidecar("sidecar", file)
 		if s := m.Tables.SFrame; (s == nil) == (err == nil) || (err == nil) != (m.Files.Sidecar != "") || s != nil && file.BuildID() != id {
 			t.Fatalf("got %v, %q for build-id %s, error %v", s, m.Files.Sidecar, file.BuildID(), err)
 		}

@@ -31,6 +31,8 @@ type site struct {
 	// held is a name by which the file of a live process can be opened; see
 	// core.Mapping.File.
 	held string
+	// unanswering is core.Mapping.Unanswering.
+	unanswering bool
 	// trace is what memory tells about the image.
 	trace trace
 
@@ -75,7 +77,7 @@ func (s *site) isVDSO() bool { return s.path == vdsoName }
 
 // query returns what the resolver needs to know about the site.
 func (s *site) query(buildID string) resolve.Module {
-	return resolve.Module{Path: s.path, BuildID: buildID, Main: s.main, Held: s.held}
+	return resolve.Module{Path: s.path, BuildID: buildID, Main: s.main, Held: s.held, Unanswering: s.unanswering}
 }
 
 // show returns the name to show for a file.

@@ -21,7 +21,7 @@ func (l *loader) findTables(image *elfx.File) {
 	code := sync.OnceValue(image.Code)
 	t.Section = func(addr uint64) string { return elfx.CodeName(code(), addr-bias) }
 	if l.findSFrame(image); t.SFrame == nil {
-		l.findSidecar(image)
+		l.findSidecar()
 	}
 	l.findEHFrame(image)
 	l.findDebugFrame()
@@ -44,11 +44,11 @@ func (s *site) linker() bool {
 	return ok && base != 0 && base == s.lo
 }
 
-// table returns the contents of a section and its address in the process. If there
-// is no such section, the segment of type prog replaces it.
-func (l *loader) table(f *elfx.File, section string, prog uint32) ([]byte, uint64) {
+// table returns the contents of a section and its address in the process. If s is
+// nil, the segment of type prog replaces it.
+func (l *loader) table(f *elfx.File, s *elfx.Section, prog uint32) ([]byte, uint64) {
 	bias := l.site.bias
-	if s := f.Section(section); s != nil {
+	if s != nil {
 		data, err := f.SectionData(s)
 		if err != nil {
 			l.problem("%s: %w", l.m.Path, err)
@@ -66,11 +66,15 @@ func (l *loader) table(f *elfx.File, section string, prog uint32) ([]byte, uint6
 }
 
 func (l *loader) findSFrame(image *elfx.File) {
-	data, addr := l.table(image, ".sframe", elfx.ProgGNUSFrame)
+	section := image.SFrameSection()
+	data, addr := l.table(image, section, elfx.ProgGNUSFrame)
 	if len(data) == 0 {
 		return
 	}
-	s, err := sframe.Parse(data, addr, sframe.Options{Machine: image.Machine})
+	if n := len(image.SFrameSections()); n > 1 {
+		l.problem("%s: %d sections hold SFrame data; only the first, %s at %#x, is used", l.m.Path, n, section.Name, section.Addr)
+	}
+	s, err := l.parseSFrame(data, addr, section)
 	if err != nil {
 		l.problem("%s: %w", l.m.Path, err)
 		return
@@ -78,10 +82,17 @@ func (l *loader) findSFrame(image *elfx.File) {
 	l.m.Tables.SFrame = s
 }
 
+// parseSFrame decodes the contents of a section, which may be nil if only a segment
+// says where they are.
+func (l *loader) parseSFrame(data []byte, addr uint64, s *elfx.Section) (*sframe.Section, error) {
+	opts := sframe.Options{Arch: l.site.set.img.Arch, CTFFrame: s != nil && s.Name == elfx.CTFFrameName}
+	return sframe.Parse(data, addr, opts)
+}
+
 func (l *loader) findEHFrame(image *elfx.File) {
 	a := l.site.set.img.Arch
-	hdr, hdrAddr := l.table(image, ".eh_frame_hdr", elfx.ProgGNUEHFrame)
-	data, addr := l.table(image, ".eh_frame", 0)
+	hdr, hdrAddr := l.table(image, image.Section(".eh_frame_hdr"), elfx.ProgGNUEHFrame)
+	data, addr := l.table(image, image.Section(".eh_frame"), 0)
 	if data == nil && len(hdr) > 0 {
 		at, err := cfi.FrameAddr(a, hdr, hdrAddr)
 		if err != nil {

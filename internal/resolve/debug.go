@@ -81,10 +81,10 @@ func debugLink(f *elfx.File) (name string, crc uint32) {
 // Files that large have a build-id.
 const maxCRC = 4 << 30
 
-// HasCRC reports whether the contents of a file have the CRC of a
-// .gnu_debuglink. It is false for a file that cannot be read, or of more than 4 GiB.
-func HasCRC(name string, crc uint32) bool {
-	f, err := elfx.OpenRegular(name)
+// HasCRC reports whether the contents of a file that was proposed have the CRC of
+// a .gnu_debuglink. It is false for a file that cannot be read, or of more than 4 GiB.
+func (r *Resolver) HasCRC(name string, crc uint32) bool {
+	f, err := r.Open(name)
 	if err != nil {
 		return false
 	}
@@ -132,10 +132,11 @@ func (r *Resolver) Package(image, debugFile string) iter.Seq[string] {
 // .gnu_debugaltlink, with a build-id.
 func (r *Resolver) Supplement(name, id, debugFile string) iter.Seq[string] {
 	return unique(func(yield func(string) bool) {
-		if name != "" && !path.IsAbs(name) && !yield(filepath.Join(filepath.Dir(debugFile), name)) {
-			return
+		places := r.inRoots(name)
+		if name != "" && !path.IsAbs(name) {
+			places = nonEmpty(r.beside(debugFile, name))
 		}
-		if !all(r.inRoots(name), yield) {
+		if !all(places, yield) {
 			return
 		}
 		if all(r.idFiles(id, ".debug"), yield) {

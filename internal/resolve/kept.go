@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/sfcore/sfcore/internal/elfx"
 )
 
 // kept are the build-ids that an earlier run found. They are a text file, a
@@ -28,8 +30,8 @@ const minKept = 256
 
 const keptHeader = "sfcore build-ids 1"
 
-// openKept reads the file for opts.Paths. Build-ids that it lacks, or holds in
-// another form, are read again.
+// openKept reads the file for opts.Paths, if nobody else has written it. Build-ids
+// that it lacks, or holds in another form, are read again.
 func openKept(opts Options) *kept {
 	k := &kept{ids: map[string]keptID{}}
 	if opts.CacheDir == "" {
@@ -44,11 +46,15 @@ func openKept(opts Options) *kept {
 		fmt.Fprintf(sum, "%s\x00", abs)
 	}
 	k.file = filepath.Join(opts.CacheDir, "build-ids-"+hex.EncodeToString(sum.Sum(nil)[:8]))
-	f, err := os.Open(k.file)
+	f, err := elfx.OpenRegular(k.file)
 	if err != nil {
 		return k
 	}
 	defer f.Close()
+	if st, err := f.Stat(); err != nil || !elfx.Own(st) {
+		k.file = "" // nor is it replaced
+		return k
+	}
 	lines := bufio.NewScanner(f)
 	if !lines.Scan() || lines.Text() != keptHeader {
 		return k

@@ -1,7 +1,7 @@
 // Package resolve finds files: the file of a module, by the path that the
 // process knew and by build-id, and the separate debug files of an ELF file. It
-// proposes candidates; the caller opens them, compares them and decides. It opens
-// only regular files, and no name from a core leads out of a sysroot.
+// proposes candidates; the caller has them opened, compares them and decides. It opens
+// only regular files, and no name or link leads out of a sysroot.
 package resolve
 
 import (
@@ -26,6 +26,9 @@ type Options struct {
 	// ProcessRoot is the root directory of a live process, which may be in a
 	// container; "" if there is none.
 	ProcessRoot string
+	// NoRoot is set if recorded paths must not be looked up: what the process has
+	// mounted may never answer.
+	NoRoot bool
 	// CoreDir is the directory of the core file; "" for other images.
 	CoreDir string
 	// DebugDirs are directories of debug files; nil for the system's own, in
@@ -42,14 +45,15 @@ var systemDebugDirs = []string{"/usr/lib/debug", "/usr/lib"}
 
 // Resolver proposes files. It is safe for concurrent use.
 type Resolver struct {
-	opts Options
-	tree func() []entry
-	byID func() map[string][]string
+	opts  Options
+	roots []string // absolute
+	tree  func() []entry
+	byID  func() map[string][]string
 }
 
 // New returns a Resolver. It does not open any file yet.
 func New(opts Options) *Resolver {
-	r := &Resolver{opts: opts}
+	r := &Resolver{opts: opts, roots: roots(opts)}
 	r.tree = sync.OnceValue(func() []entry { return list(opts.Paths) })
 	r.byID = sync.OnceValue(func() map[string][]string { return indexIDs(r.tree(), opts) })
 	return r
@@ -63,6 +67,8 @@ type Module struct {
 	// Held is a path through which the file of a live process can be opened even
 	// if Path has changed; "" if there is none.
 	Held string
+	// Unanswering is set if Path is in a file system that may never answer.
+	Unanswering bool
 }
 
 // recorded returns the module's path, without the mark of a deleted file.
@@ -83,7 +89,7 @@ func (r *Resolver) Images(m Module) iter.Seq[string] {
 		}
 		// A live process's file is its own, whatever is there by that name.
 		places := nonEmpty(m.Held)
-		if m.Held == "" || r.opts.Sysroot != "" {
+		if m.Held == "" && !m.Unanswering || r.opts.Sysroot != "" {
 			places = append(r.inRoots(recorded), places...)
 		}
 		if r.opts.CoreDir != "" {
@@ -147,6 +153,9 @@ func (r *Resolver) debugDirs() []string {
 	}
 	var dirs []string
 	for _, dir := range systemDebugDirs {
+		if r.opts.NoRoot && r.opts.Sysroot == "" {
+			dirs = append(dirs, dir) // of this system
+		}
 		dirs = append(dirs, r.inRoots(dir)...)
 	}
 	return dirs
@@ -160,6 +169,8 @@ func (r *Resolver) inRoots(name string) []string {
 		return nil
 	case r.opts.Sysroot != "":
 		return nonEmpty(below(r.opts.Sysroot, name))
+	case r.opts.NoRoot:
+		return nil
 	case r.opts.ProcessRoot != "":
 		return append(nonEmpty(below(r.opts.ProcessRoot, name)), name)
 	}

@@ -15,25 +15,32 @@ func TestSources(t *testing.T) {
 	t.Chdir(cwd)
 	tests := []struct {
 		name, path string
-		sysroot    string
+		options    Options
 		from, to   string
 		want       []string
 	}{
-		{"as it is", "/src/a.c", "", "", "", []string{"/src/a.c"}},
-		{"replaced", "/src/a.c", "", "/src", "/home/me/", []string{"/home/me/a.c", "/src/a.c"}},
-		{"trailing slash", "/src/a.c", "", "/src/", "/home/me", []string{"/home/me/a.c", "/src/a.c"}},
-		{"not a whole element", "/src2/a.c", "", "/src", "/home", []string{"/src2/a.c"}},
-		{"relative", "nptl/a.c", "", "nptl", "/glibc/nptl", []string{"/glibc/nptl/a.c", cwd + "/nptl/a.c"}},
-		{"all that are relative", "nptl/a.c", "", "", "/glibc", []string{"/glibc/nptl/a.c", cwd + "/nptl/a.c"}},
-		{"below the working directory", "./nptl/../a.c", "", "/x", "/y", []string{cwd + "/a.c"}},
-		{"out of the working directory", "../../etc/passwd", "", "", "", []string{cwd + "/etc/passwd"}},
-		{"out of the working directory by a link", "link/passwd", "", "", "", []string{cwd + "/etc/passwd"}},
-		{"relative, with a sysroot", "nptl/a.c", root, "", "", nil},
-		{"below the sysroot only", "/src/../../a.c", root, "/x", "/y", []string{root + "/a.c"}},
+		{"as it is", "/src/a.c", Options{}, "", "", []string{"/src/a.c"}},
+		{"replaced", "/src/a.c", Options{}, "/src", "/home/me/", []string{"/home/me/a.c", "/src/a.c"}},
+		{"trailing slash", "/src/a.c", Options{}, "/src/", "/home/me", []string{"/home/me/a.c", "/src/a.c"}},
+		{"not a whole element", "/src2/a.c", Options{}, "/src", "/home", []string{"/src2/a.c"}},
+		{"relative", "nptl/a.c", Options{}, "nptl", "/glibc/nptl", []string{"/glibc/nptl/a.c", cwd + "/nptl/a.c"}},
+		{"all that are relative", "nptl/a.c", Options{}, "", "/glibc", []string{"/glibc/nptl/a.c", cwd + "/nptl/a.c"}},
+		{"below the working directory", "./nptl/../a.c", Options{}, "/x", "/y", []string{cwd + "/a.c"}},
+		{"out of the working directory", "../../etc/passwd", Options{}, "", "", []string{cwd + "/etc/passwd"}},
+		{"out of the working directory by a link", "link/passwd", Options{}, "", "", []string{cwd + "/etc/passwd"}},
+		{"relative, with a sysroot", "nptl/a.c", Options{Sysroot: root}, "", "", nil},
+		{"below the sysroot only", "/src/../../a.c", Options{Sysroot: root}, "/x", "/y", []string{root + "/a.c"}},
+		{"out of what it is replaced by", "/src/../../etc/passwd", Options{}, "/src", "/home/me", []string{"/home/me/etc/passwd", "/etc/passwd"}},
+		{"relative, out of what it is replaced by", "../../etc/passwd", Options{}, "", "/home/me", []string{"/home/me/etc/passwd", cwd + "/etc/passwd"}},
+		{"live", "/src/a.c", Options{ProcessRoot: root}, "/x", "/y", []string{root + "/src/a.c"}},
+		{"live, out of its root", "/../../etc/passwd", Options{ProcessRoot: root}, "/x", "/y", []string{root + "/etc/passwd"}},
+		{"live, replaced", "/src/a.c", Options{ProcessRoot: root}, "/src", "/home/me", []string{"/home/me/a.c", root + "/src/a.c"}},
+		{"live, relative", "nptl/a.c", Options{ProcessRoot: root}, "", "", nil},
+		{"live, with a sysroot", "/src/a.c", Options{ProcessRoot: cwd, Sysroot: root}, "", "", []string{root + "/src/a.c"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := New(Options{Sysroot: tt.sysroot})
+			r := New(tt.options)
 			var subs []Substitution
 			if tt.to != "" {
 				subs = append(subs, Substitution{tt.from, tt.to})

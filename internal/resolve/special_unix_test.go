@@ -26,3 +26,34 @@ func TestSpecialFiles(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestKeptByOthers expects build-ids to be believed only from a regular file of
+// this user or root.
+func TestKeptByOthers(t *testing.T) {
+	opts := Options{CacheDir: t.TempDir(), Paths: []string{"/"}}
+	name := openKept(opts).file
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if k := openKept(opts); len(k.ids) != 0 {
+		t.Errorf("a pipe: got %v", k.ids)
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(keptHeader+"\n1 2 3 abcd \"/lib/a\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if k := openKept(opts); len(k.ids) != 1 {
+		t.Errorf("ours: got %v", k.ids)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make files of other users")
+	}
+	if err := os.Chown(name, 65534, -1); err != nil {
+		t.Fatal(err)
+	}
+	if k := openKept(opts); len(k.ids) != 0 || k.file != "" {
+		t.Errorf("another user's: got %v, to be kept in %q", k.ids, k.file)
+	}
+}

@@ -87,3 +87,100 @@ func TestMaskIdentifiers(t *testing.T) {
 		t.Errorf("got %+v, want 2 expansions, the first at 12", m)
 	}
 }
+
+// Identifiers that begin with an underscore get another one, in names of Rust only.
+func TestLegacyRust(t *testing.T) {
+	const hash = "17h0123456789abcdef"
+	for name, want := range map[string]string{
+		"_ZN1a2_b" + hash + "E":              "_ZN1a3__b" + hash + "E",
+		"_ZN1a2_b" + hash + "E.llvm.1":       "_ZN1a3__b" + hash + "E.llvm.1",
+		"_ZN1a2_b" + hash:                    "_ZN1a3__b" + hash,
+		"_ZN3_$a2_b" + hash + "E":            "_ZN3_$a3__b" + hash + "E",
+		"_ZN4x17h2_b17g0123456789abcdefE":    "",
+		"_ZN1a2_b17g0123456789abcdefE":       "",
+		"_ZN1a2_b17h0123456789abcdegE":       "",
+		"_ZN1a2_b17hg123456789abcdefE":       "",
+		"_ZN1a2_b18h0123456789abcdefaE":      "",
+		"_ZN1a2_b17h0123456789abcdef1cE":     "",
+		"_ZN1a2_b" + hash + "99999999999999": "",
+		"_ZN1a2_b17h0123456789abcde":         "",
+		"_Z1a2_b" + hash + "E":               "",
+		"_ZN1a2_b3fooE":                      "",
+		"_ZNa" + hash + "E":                  "",
+		"_ZN":                                "",
+	} {
+		if want == "" {
+			want = name
+		}
+		if got := legacyRust(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+// What parameter packs expand to is reckoned before: too much at least, never too
+// little.
+func TestPackWork(t *testing.T) {
+	for _, tt := range []struct{ expansions, args, want int }{
+		{0, 1000, 0}, {1, 1, 1}, {1, 10, 100}, {2, 10, 1000}, {3, 10, 10000}, {1, 1 << 9, maxPackWork}, {2, 1 << 9, maxPackWork << 9}, {1000, 1 << 9, maxPackWork << 9}, {1000, 1, 1},
+	} {
+		if got := packWork(tt.expansions, tt.args); got != tt.want {
+			t.Errorf("%d expansions of %d: got %d, want %d", tt.expansions, tt.args, got, tt.want)
+		}
+	}
+}
+
+// The digits of substitutions, template parameters and array bounds begin no
+// identifier.
+func TestNumbered(t *testing.T) {
+	for s, want := range map[string]int{
+		"S_": 2, "S_x": 2, "S1A_x": 4, "SZ9_": 4, "T_": 2, "T1_1a": 3, "A16_i": 4, "A_i": 2,
+		"TA_": 0, "AZ_": 0, "S": 0, "S1": 0, "Sx_": 0, "S1a_": 0, "B1_": 0, "1_": 0, "_": 0,
+	} {
+		if got := numbered(s); got != want {
+			t.Errorf("%s: got %d, want %d", s, got, want)
+		}
+	}
+	for name, want := range map[string]struct {
+		masked string
+		m      mangled
+	}{
+		"":              {"", mangled{}},
+		"i":             {"i", mangled{0, 0, 1}},
+		"2Dp":           {"2\x01p", mangled{0, 0, 1}},
+		"2Dpsp":         {"2\x01psp", mangled{1, 3, 3}},
+		"DpDp":          {"DpDp", mangled{2, 0, 4}},
+		"aspDp":         {"aspDp", mangled{2, 1, 5}},
+		"S0_2spT_":      {"S0_2\x02pT_", mangled{0, 0, 3}},
+		"9Dp":           {"9\x01p", mangled{0, 0, 1}},
+		"12345678901Ds": {"12345678901\x01\x02", mangled{0, 0, 1}},
+		"Dp.Dp1sp":      {"Dp.Dp1sp", mangled{1, 0, 2}},
+		"0Dp":           {"0Dp", mangled{1, 1, 3}},
+	} {
+		if masked, m := maskIdentifiers(name); masked != want.masked || m != want.m {
+			t.Errorf("%q: got %q, %+v, want %q, %+v", name, masked, m, want.masked, want.m)
+		}
+	}
+}
+
+// Names up to a length are demangled, and cut off at another.
+func TestDemangleLimits(t *testing.T) {
+	stars := strings.Repeat("P", maxMangled-5)
+	if got := Demangle("_Z1f" + stars + "i"); got != "f(int"+strings.Repeat("*", maxMangled-5)+")" {
+		t.Errorf("got %.40s... of %d bytes", got, len(got))
+	}
+	if name := "_Z1f" + stars + "Pi"; Demangle(name) != name {
+		t.Errorf("got %.40s...", Demangle(name))
+	}
+	if name := "_Z1f" + stars + "Pi@plt"; Demangle(name) != name {
+		t.Errorf("got %.40s...", Demangle(name))
+	}
+	if got := Demangle("_Z1f" + stars + "i@plt"); !strings.HasSuffix(got, ")@plt") {
+		t.Errorf("got %.40s... of %d bytes", got, len(got))
+	}
+	for name, want := range map[string]string{"_Z": "_Z", "_R": "_R", "Z1fv": "Z1fv", "_Q1fv": "_Q1fv", "_Z1fv": "f()", "_ZN1aE": "a", "_Z@plt": "_Z@plt"} {
+		if got := Demangle(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}

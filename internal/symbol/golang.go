@@ -97,7 +97,9 @@ func goFuncData(f *elfx.File, relas *relocations, table uint64, t *pclntab.Table
 	var found []byte
 	try := func(module uint64) bool {
 		if word(module+moduleNames) == table+t.Names() {
-			found = f.At(word(module + moduleFuncData))
+			if at := word(module + moduleFuncData); at != 0 { // 0 where memory ends before it
+				found = f.At(at)
+			}
 		}
 		return found != nil
 	}

@@ -59,13 +59,14 @@ func TestGoTable(t *testing.T) {
 // TestGoText finds where the code begins in all the ways that linkers leave.
 func TestGoText(t *testing.T) {
 	order := binary.LittleEndian
+	const goTextAt = 0x2400 // not where .text begins, which is the last resort
 	module := make([]byte, 0x200)
 	full := append([]byte(nil), module...)
 	order.PutUint64(full[22*8:], goTextAt)
 	relocate := func(addr uint64) testkit.ELFSection {
 		return testkit.ELFSection{
 			Name: ".rela.dyn", Type: elfx.SectRela, Flags: alloc, Addr: 0x9000,
-			Data: testkit.New(order).D64(0x1, 8, 0x77, addr, 8, goTextAt).Done(),
+			Data: testkit.New(order).D64(0x1, 8, 0x77, addr, 8, goTextAt, 0x3, 8, 0x78).Done(),
 		}
 	}
 	goModule := func(data []byte) testkit.ELFSection {
@@ -76,20 +77,67 @@ func TestGoText(t *testing.T) {
 		section string
 		header  uint64
 		more    []testkit.ELFSection
+		want    uint64
 	}{
-		{"header", ".gopclntab", goTextAt, []testkit.ELFSection{goModule(module)}},
-		{"header, position-independent", ".data.rel.ro.gopclntab", 0, []testkit.ELFSection{relocate(0x5018)}},
-		{"module data", ".gopclntab", 0, []testkit.ELFSection{goModule(full)}},
-		{"module data, position-independent", ".gopclntab", 0, []testkit.ELFSection{goModule(module), relocate(0x8000 + 22*8)}},
-		{"module data cut off", ".gopclntab", 0, []testkit.ELFSection{goModule(module[:22*8+7])}},
-		{"nothing but .text", ".gopclntab", 0, nil},
+		{"header", ".gopclntab", goTextAt, []testkit.ELFSection{goModule(module)}, goTextAt},
+		{"header, position-independent", ".data.rel.ro.gopclntab", 0, []testkit.ELFSection{relocate(0x5018)}, goTextAt},
+		{"module data", ".gopclntab", 0, []testkit.ELFSection{goModule(full)}, goTextAt},
+		{"module data, position-independent", ".gopclntab", 0, []testkit.ELFSection{goModule(module), relocate(0x8000 + 22*8)}, goTextAt},
+		{"module data that just suffices", ".gopclntab", 0, []testkit.ELFSection{goModule(full[:22*8+8])}, goTextAt},
+		{"module data cut off", ".gopclntab", 0, []testkit.ELFSection{goModule(full[:22*8+7])}, 0x2000},
+		{"module data without it", ".gopclntab", 0, []testkit.ELFSection{goModule(module)}, 0x2000},
+		{"nothing but .text", ".gopclntab", 0, nil, 0x2000},
+		{"not even .text", ".gopclntab", 0, nil, 0},
 	} {
 		e := program(order)
 		e.Sections = append(append(e.Sections, testkit.ELFSection{
 			Name: tt.section, Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: testkit.GoTable(order, testkit.GoMagic120, tt.header),
 		}), tt.more...)
-		if got := funcAt(New(parse(t, e.File())), 0x2041); got != "main.g" {
+		if tt.want == 0 {
+			e.Sections[1].Name = ".code"
+		}
+		f := parse(t, e.File())
+		if got := funcAt(New(f), tt.want+0x40); got != "main.g" {
 			t.Errorf("%s: got %q, want main.g", tt.name, got)
+		}
+		const bias = 0x7f0000000000
+		table, err := GoTable(f, bias)
+		if err != nil || table == nil {
+			t.Fatalf("%s: got %v", tt.name, err)
+		}
+		if fn, ok := table.Find(bias + tt.want + 0x40); !ok || string(fn.Name()) != "main.g" {
+			t.Errorf("%s: with a bias: got %v", tt.name, ok)
+		}
+	}
+}
+
+// A table that is damaged or cut off is told of, and one that is not there is not.
+func TestGoTableDamage(t *testing.T) {
+	order := binary.LittleEndian
+	good := testkit.GoTable(order, testkit.GoMagic120, goTextAt)
+	for name, tt := range map[string]struct {
+		section string
+		data    []byte
+		size    uint64 // sh_size; 0 for that of the data
+		err     string // "" if there is none
+		found   bool
+	}{
+		"none":      {".other", good, 0, "", false},
+		"whole":     {".gopclntab", good, 0, "", true},
+		"no magic":  {".gopclntab", make([]byte, 100), 0, ".gopclntab: ", false},
+		"empty":     {".gopclntab", nil, 0, ".gopclntab: ", false},
+		"too large": {".gopclntab", good, 1 << 40, "sh_size", true},
+	} {
+		e := program(order)
+		e.Sections = append(e.Sections, testkit.ELFSection{Name: tt.section, Type: elfx.SectProgbits, Addr: 0x5000, Data: tt.data, NobitsSize: tt.size})
+		f := parse(t, e.File())
+		table, err := GoTable(f, 0)
+		if (table != nil) != tt.found || (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s: got a table: %v, %v; want %v, %q", name, table != nil, err, tt.found, tt.err)
+		}
+		o := New(f)
+		if got := funcAt(o, 0x2041); (got == "main.g") != tt.found || len(o.Problems()) != len(tt.err)/max(1, len(tt.err)) {
+			t.Errorf("%s: got %q, problems %v", name, got, o.Problems())
 		}
 	}
 }
@@ -97,7 +145,7 @@ func TestGoText(t *testing.T) {
 // TestGoTableBesideSymtab must name functions from .symtab and add the lines,
 // but only where both mean the same function.
 func TestGoTableBesideSymtab(t *testing.T) {
-	e := program(binary.LittleEndian, text("main.f[go.shape.int]", local|function, 0x2000, 0x40), text("c_function", global|function, 0x2048, 0x10))
+	e := program(binary.LittleEndian, text("main.f[go.shape.int]", local|function, 0x2000, 0x40), text("c_function", global|function, 0x2018, 0x10))
 	e.Sections = append(e.Sections, testkit.ELFSection{
 		Name: ".gopclntab", Type: elfx.SectProgbits, Flags: alloc, Addr: 0x5000, Data: testkit.GoTable(binary.LittleEndian, testkit.GoMagic120, goTextAt),
 	})
@@ -106,7 +154,7 @@ func TestGoTableBesideSymtab(t *testing.T) {
 		{Func: "main.f[go.shape.int]", Offset: 1, From: FromSymtab, File: "main.go", Line: 10},
 		{Func: "c_function", Offset: 1, From: FromSymtab},
 	} {
-		addr := map[bool]uint64{true: 0x2001, false: 0x2049}[want.Line > 0]
+		addr := map[bool]uint64{true: 0x2001, false: 0x2019}[want.Line > 0]
 		if got := o.Lookup(addr, nil); len(got) != 1 || got[0] != want {
 			t.Errorf("%#x: got %+v, want %+v", addr, got, want)
 		}
@@ -208,6 +256,9 @@ func TestGoFuncData(t *testing.T) {
 			{"other names", ".noptrdata", words(table, table+parsed.Names()+1, gofunc), false, false},
 			{"nowhere", ".noptrdata", words(table, table+parsed.Names(), 1<<40), false, false},
 			{"in no section", ".other", right, false, false},
+			{"cut off behind the second word", ".noptrdata", right[:16], false, false},
+			{"cut off in the second word", ".noptrdata", right[:8+7], false, false},
+			{"before another", ".noptrdata", append(append([]byte{}, right...), words(table, table+parsed.Names(), gofunc+8)...), false, true},
 		} {
 			e := program(order)
 			e.Sections = append(e.Sections, testkit.ELFSection{Name: tt.section, Type: elfx.SectProgbits, Flags: alloc, Addr: module, Data: tt.data})
@@ -222,9 +273,35 @@ func TestGoFuncData(t *testing.T) {
 				}
 			}
 			got := goFuncData(f, &relocations{file: f}, table, parsed)
-			if (got != nil) != tt.found {
+			if (got != nil) != tt.found || tt.found && len(got) != 16 {
 				t.Errorf("%s, %s: got %x, want found %v", name, tt.name, got, tt.found)
 			}
+		}
+	}
+}
+
+// The first relocations by the address of the table are looked into, whatever others
+// there are.
+func TestGoFuncDataTries(t *testing.T) {
+	order := binary.LittleEndian
+	const table, module, gofunc = 0x5000, 0x8000, 0x9000
+	parsed, err := pclntab.Parse(testkit.GoTable(order, testkit.GoMagic120, goTextAt), order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, before := range []int{0, 1, maxReads - 1, maxReads} {
+		relocs := testkit.New(order).D64(0x9500, 8, table+1, 0x9508, 8, 7)
+		for i := range before {
+			relocs.D64(0x9600+8*uint64(i), 8, table, 0x9700, 8, table+1)
+		}
+		relocs.D64(module, 8, table, module+moduleNames, 8, table+parsed.Names(), module+moduleFuncData, 8, gofunc)
+		e := program(order)
+		e.Sections = append(e.Sections, testkit.ELFSection{Name: ".bss2", Type: elfx.SectProgbits, Flags: alloc, Addr: module, Data: make([]byte, 0x2000)},
+			testkit.ELFSection{Name: ".rela.dyn", Type: elfx.SectRela, Flags: alloc, Data: relocs.Done()})
+		f := parse(t, e.File())
+		got := goFuncData(f, &relocations{file: f}, table, parsed)
+		if want := before < maxReads; (got != nil) != want || want && len(got) != 0x2000-(gofunc-module) {
+			t.Errorf("behind %d others: got %d bytes, want some: %v", before, len(got), want)
 		}
 	}
 }
@@ -248,6 +325,8 @@ func TestGoVersion(t *testing.T) {
 		"no section":         {".other", header(2, "\x08go1.26.1"), ""},
 		"another magic":      {".go.buildinfo", "x" + header(2, "\x08go1.26.1")[1:], ""},
 		"cut off":            {".go.buildinfo", header(2, "\x08go1.26."), ""},
+		"another flag":       {".go.buildinfo", header(1, "\x08go1.26.1"), ""},
+		"the longest":        {".go.buildinfo", header(2, "\x80\x02"+strings.Repeat("x", 256)), strings.Repeat("x", 256)},
 		"no length":          {".go.buildinfo", header(2, ""), ""},
 		"header cut off":     {".go.buildinfo", header(2, "")[:31], ""},
 		"damaged length":     {".go.buildinfo", header(2, strings.Repeat("\xff", 12)), ""},

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
@@ -60,6 +61,7 @@ func linked(machine uint16, order binary.ByteOrder, section string, entry uint64
 		D64(0x3018, irelative, 0x1234).
 		D64(0x3020, 8, 0x1234).
 		D64(0x3030, 3<<32|7, 0).
+		D64(0, 1<<32|7, 0). // of no slot
 		D8(1, 2, 3)
 	return &testkit.ELF{Order: order, Type: elfx.TypeDyn, Machine: machine, Sections: []testkit.ELFSection{
 		{Name: section, Type: elfx.SectProgbits, Flags: alloc | exec, Addr: 0x1000, Data: code, Entry: entry},
@@ -172,7 +174,7 @@ func TestPLTDamage(t *testing.T) {
 func TestSlotPastTable(t *testing.T) {
 	order := binary.BigEndian
 	syms, strs := testkit.ELFSymbols(order, []testkit.ELFSymbol{{}, {}, {Name: "\x03name"}}, nil)
-	relas := testkit.New(order).D64(0x3000, 4<<32|11, 0).D64(0x3008, 3<<32|11, 0)
+	relas := testkit.New(order).D64(0x3000, 4<<32|11, 0).D64(0x3008, 3<<32|11, 0).D64(0x3010, 1<<32|11, 8)
 	image := testkit.ELF{Order: order, Type: elfx.TypeDyn, Machine: arch.EMS390, Sections: []testkit.ELFSection{
 		{Name: ".dynsym", Type: elfx.SectDynsym, Flags: alloc, Addr: 0x4000, Data: syms, Link: ".dynstr", Entry: 24},
 		{Name: ".dynstr", Type: 3, Flags: alloc, Addr: 0x5000, Data: strs},
@@ -182,7 +184,104 @@ func TestSlotPastTable(t *testing.T) {
 	if got := o.slotName(0x3000); got != "" {
 		t.Errorf("past the table: got %q", got)
 	}
+	if got := o.slotName(0x3010); got != "" {
+		t.Errorf("a symbol without a name: got %q", got)
+	}
 	if got := o.slotName(0x3008); got != "\x03name" {
 		t.Errorf("the last symbol: got %q", got)
+	}
+}
+
+// What lies between entries is of none of them.
+func TestBetweenEntries(t *testing.T) {
+	b := testkit.New(binary.LittleEndian)
+	for i := range uint32(2) { // bti c; adrp; ldr; add; br; nop
+		b.D32(0xd503245f, 0x90000010|2<<29, 0xf9400211|i<<10, 0x91000210|i*8<<10, 0xd61f0220, 0xd503201f)
+	}
+	o := New(parse(t, linked(arch.EMAArch64, binary.LittleEndian, ".plt", 0, b.Done()).File()))
+	for off, want := range map[uint64]string{0: "f@plt", 4: "f@plt", 16: "f@plt", 20: "", 24: "g+0x8@plt", 40: "g+0x8@plt", 44: "", 48: ""} {
+		if got := funcAt(o, 0x1000+off); got != want {
+			t.Errorf("at %d: got %q, want %q", off, got, want)
+		}
+	}
+}
+
+// Linkage tables are sections of code, by their names, and not too many.
+func TestFindPLT(t *testing.T) {
+	part := func(name string, flags uint64) testkit.ELFSection {
+		return testkit.ELFSection{Name: name, Type: elfx.SectProgbits, Flags: alloc | flags, Data: make([]byte, 16)}
+	}
+	find := func(sections ...testkit.ELFSection) (names string) {
+		e := testkit.ELF{Order: binary.LittleEndian, Type: elfx.TypeDyn, Machine: arch.EMX86_64, Sections: sections}
+		for _, s := range findPLT(parse(t, e.File())) {
+			names += s.Name + " "
+		}
+		return names
+	}
+	if got, want := find(part(".text", exec), part(".plt", exec), part(".plt.got", 0), part(".plt.sec", exec), part(".iplt", exec), part(".iplt2", exec)), ".plt .plt.sec .iplt "; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	var many []testkit.ELFSection
+	for range maxPLT + 1 {
+		many = append(many, part(".plt", exec))
+	}
+	if got := strings.Count(find(many...), " "); got != maxPLT {
+		t.Errorf("got %d, want %d", got, maxPLT)
+	}
+}
+
+func TestEntryBytes(t *testing.T) {
+	code := []byte("0123456789")
+	for _, tt := range []struct {
+		off, size uint64
+		want      string
+	}{{0, 4, "0123"}, {6, 4, "6789"}, {7, 4, ""}, {10, 4, ""}, {10, 0, ""}, {11, 4, ""}, {^uint64(0), 4, ""}, {0, 11, ""}} {
+		if got := string(entryBytes(code, tt.off, tt.size)); got != tt.want {
+			t.Errorf("%d bytes at %d: got %q, want %q", tt.size, tt.off, got, tt.want)
+		}
+	}
+}
+
+// Relocations are those that are loaded: the first of a table counts, and the last
+// table. They are read in place a number of times, and then kept.
+func TestRelocations(t *testing.T) {
+	order := binary.BigEndian
+	table := func(typ uint32, flags uint64, words ...uint64) testkit.ELFSection {
+		return testkit.ELFSection{Name: ".rela", Type: typ, Flags: flags, Data: testkit.New(order).D64(words...).D8(1, 2).Done()}
+	}
+	e := testkit.ELF{Order: order, Type: elfx.TypeDyn, Machine: arch.EMS390, Sections: []testkit.ELFSection{
+		table(elfx.SectRela, alloc, 0x10, 1<<32|2, 100, 0x20, 3<<32|4, 101),
+		table(elfx.SectRela, alloc, 0x20, 5<<32|6, 102, 0x20, 7<<32|8, 103),
+		table(elfx.SectRela, 0, 0x30, 0, 104),
+		table(elfx.SectProgbits, alloc, 0x40, 0, 105),
+		table(elfx.SectRela, alloc|elfx.SectCompressed, 0x50, 0, 106),
+	}}
+	f := parse(t, e.File())
+	// The last section header is of relocations, too.
+	shdr := order.Uint64(f.Data[40:]) + 6*64
+	last := append([]byte(nil), f.Data...)
+	copy(last[shdr:shdr+64], last[shdr-5*64:shdr-4*64])
+	for name, data := range map[string][]byte{"whole": f.Data, "last": last} {
+		r := relocations{file: parse(t, data)}
+		at20 := rela{5, 6, 102}
+		if name == "last" {
+			at20 = rela{3, 4, 101}
+		}
+		for i := range maxReads + 2 {
+			if (r.byAddr != nil) != (i > maxReads) || r.reads != min(i, maxReads) {
+				t.Fatalf("%s: after %d readings: a map: %v, %d counted", name, i, r.byAddr != nil, r.reads)
+			}
+			addr := []uint64{0x10, 0x20, 0x30, 0x40, 0x50}[i%5]
+			want := map[uint64]rela{0x10: {1, 2, 100}, 0x20: at20}[addr]
+			if got, ok := r.at(addr); got != want || ok != (want != rela{}) {
+				t.Errorf("%s, reading %d: %#x: got %+v, %v, want %+v", name, i, addr, got, ok, want)
+			}
+		}
+		for _, addr := range []uint64{0x10, 0x20, 0x30, 0x40, 0x50} {
+			want := map[uint64]rela{0x10: {1, 2, 100}, 0x20: at20}[addr]
+			if got, ok := r.at(addr); got != want || ok != (want != rela{}) {
+				t.Errorf("%s, by the map: %#x: got %+v, %v, want %+v", name, addr, got, ok, want)
+			}
+		}
 	}
 }

@@ -21,6 +21,7 @@ const (
 	FromDynsym       = "dynsym"        // .dynsym, or what PT_DYNAMIC points to
 	FromGNUDebugdata = "gnu_debugdata" // .symtab of the ELF file within .gnu_debugdata
 	FromGopclntab    = "gopclntab"     // Go's table of functions and lines
+	FromJIT          = "jit"           // what a just-in-time compiler tells of its code
 	FromPLT          = "plt"           // the relocation of a procedure linkage table entry
 	FromDWARF        = "dwarf"         // debug information; package debuginfo
 	FromNone         = "none"          // there is no table at all
@@ -91,7 +92,7 @@ func (o *Object) Lookup(addr uint64, dst []Location) []Location {
 	defer o.mu.Unlock()
 	locs, ok := o.known[addr]
 	if !ok {
-		locs = o.resolve([]uint64{addr})[0]
+		locs = o.resolve([]uint64{addr})
 	}
 	return append(dst, locs...)
 }
@@ -146,8 +147,9 @@ func (o *Object) problem(err error) {
 	o.problems = append(o.problems, err)
 }
 
-// resolve looks up addrs, which ascend, and remembers the answers.
-func (o *Object) resolve(addrs []uint64) [][]Location {
+// resolve looks up addrs, which ascend, and remembers the answers. It returns the
+// first. Answers beyond half of maxHeld are looked up again when they are asked for.
+func (o *Object) resolve(addrs []uint64) (first []Location) {
 	hits := make([]hit, len(addrs))
 	for i, a := range addrs {
 		hits[i] = hit{addr: a, loc: o.plt(a)}
@@ -155,17 +157,20 @@ func (o *Object) resolve(addrs []uint64) [][]Location {
 	for _, t := range o.tables {
 		t.find(o, hits)
 	}
-	found := make([][]Location, len(addrs))
-	for i := range hits {
+	for i, held := 0, 0; i < len(hits) && held <= maxHeld/2; i++ {
 		h := &hits[i]
-		found[i] = o.addGo(h.addr, h.location())
-		o.remember(h.addr, found[i])
+		locs := o.addGo(h.addr, h.location())
+		held += o.remember(h.addr, locs)
+		if i == 0 {
+			first = locs
+		}
 	}
-	return found
+	return first
 }
 
-func (o *Object) remember(addr uint64, locs []Location) {
-	size := 64 // of an entry without names, about
+// remember returns how many bytes the answer takes.
+func (o *Object) remember(addr uint64, locs []Location) (size int) {
+	size = 64 // of an entry without names, about
 	for i := range locs {
 		size += 64 + len(locs[i].Func) + len(locs[i].File)
 	}
@@ -174,4 +179,5 @@ func (o *Object) remember(addr uint64, locs []Location) {
 		o.held = size
 	}
 	o.known[addr] = locs
+	return size
 }

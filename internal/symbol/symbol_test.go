@@ -166,11 +166,29 @@ func TestLookup(t *testing.T) {
 			[]sym{text("f", global|function, 0x2f00, 1<<63), text("g", global|function, 0x2f80, ^uint64(0))},
 			want{0x2f00: "f", 0x2fff: "g", 0x3000: "", 0x4000: ""},
 		},
+		{
+			"sizes over the next section",
+			[]sym{text("f", global|function, 0x2f00, 1<<40), {Name: "_fini", Info: local | function, Section: ".fini", Value: 0x3000}},
+			want{0x2f00: "f", 0x2fff: "f", 0x3000: "_fini", 0x3010: "_fini"},
+		},
+		{
+			"a symbol without a size where another ends",
+			[]sym{text("f", global|function, 0x2100, 0x10), text("g", global|function, 0x2110, 0)},
+			want{0x210f: "f", 0x2110: "g", 0x2200: "g"},
+		},
+		{
+			"a symbol in no code",
+			[]sym{{Name: "far", Info: global | function, Section: ".data", Value: 0x500, Size: 0x10000}, text("g", global|function, 0x2100, 0)},
+			want{0x1000: "", 0x20ff: "", 0x2100: "g", 0x2200: "g"},
+		},
 	} {
 		for order, byteOrder := range orders {
 			t.Run(tt.name+"/"+order, func(t *testing.T) {
+				backwards := slices.Clone(tt.syms)
+				slices.Reverse(backwards)
 				f := parse(t, program(byteOrder, tt.syms...).File())
 				one, batch, indexed := New(f), New(f), New(f)
+				other := New(parse(t, program(byteOrder, backwards...).File()))
 				var addrs []uint64
 				for addr := range tt.want {
 					addrs = append(addrs, addr)
@@ -178,7 +196,7 @@ func TestLookup(t *testing.T) {
 				batch.Prepare(addrs)
 				indexed.tables[0].reads = maxReads
 				for addr, want := range tt.want {
-					for how, o := range map[string]*Object{"alone": one, "batch": batch, "index": indexed} {
+					for how, o := range map[string]*Object{"alone": one, "batch": batch, "index": indexed, "in another order": other} {
 						if got := funcAt(o, addr); got != want {
 							t.Errorf("%#x %s: got %q, want %q", addr, how, got, want)
 						}
@@ -189,6 +207,27 @@ func TestLookup(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A large table is not read often before it has an index, and then has the same
+// answers.
+func TestLargeTable(t *testing.T) {
+	const symbols = 1 << 19
+	syms := make([]testkit.ELFSymbol, symbols) // which are none of functions, but for the last
+	syms[symbols-1] = text("f", global|function, 0x2100, 0x10)
+	o := New(parse(t, program(binary.LittleEndian, syms...).File()))
+	for read := 0; o.tables[0].index == nil; read += symbols {
+		if read > 16<<20 {
+			t.Fatalf("%d symbols were read, and there is no index", read)
+		}
+		if got := funcAt(o, 0x2104); got != "f" {
+			t.Fatalf("got %q", got)
+		}
+		clear(o.known)
+	}
+	if got := funcAt(o, 0x2108); got != "f" {
+		t.Errorf("with the index: got %q", got)
 	}
 }
 
@@ -209,7 +248,7 @@ func TestLocation(t *testing.T) {
 // needed must not be opened.
 func TestTables(t *testing.T) {
 	order := binary.LittleEndian
-	p := program(order, text("own", global|function, 0x2100, 0x10), text("unsized", global|function, 0x2200, 0))
+	p := program(order, text("own", global|function, 0x2100, 0x10), text("unsized", global|function, 0x2200, 0), text("other", global|function, 0x2280, 0))
 	dyn, strs := testkit.ELFSymbols(order, []testkit.ELFSymbol{
 		{Name: "dynamic", Info: global | function, Shndx: 2, Value: 0x2300, Size: 0x10},
 		{Name: "sized", Info: global | function, Shndx: 2, Value: 0x2200, Size: 0x10},
@@ -217,7 +256,7 @@ func TestTables(t *testing.T) {
 	p.Sections = append(p.Sections,
 		testkit.ELFSection{Name: ".dynsym", Type: elfx.SectDynsym, Flags: alloc, Addr: 0x5000, Data: dyn, Link: ".dynstr", Entry: 24},
 		testkit.ELFSection{Name: ".dynstr", Type: 3, Flags: alloc, Addr: 0x6000, Data: strs})
-	debug := parse(t, program(order, text("debug", global|function, 0x2100, 0x10)).File())
+	debug := parse(t, program(order, text("debug", global|function, 0x2100, 0x10), text("place", global|function, 0x2280, 0)).File())
 
 	o := New(parse(t, p.File()), debug)
 	for _, tt := range []struct {
@@ -227,6 +266,7 @@ func TestTables(t *testing.T) {
 		{0x2100, "debug", FromSymtab},
 		{0x2200, "sized", FromDynsym},
 		{0x2240, "unsized", FromSymtab},
+		{0x2290, "place", FromSymtab},
 		{0x2300, "dynamic", FromDynsym},
 	} {
 		got := o.Lookup(tt.addr, nil)
@@ -247,6 +287,14 @@ func TestTables(t *testing.T) {
 func TestSource(t *testing.T) {
 	order := binary.BigEndian
 	undefined := testkit.ELFSymbol{Name: "imported", Info: global | function}
+	dynamic := func(e *testkit.ELF, syms ...testkit.ELFSymbol) *testkit.ELF {
+		dyn, strs := testkit.ELFSymbols(order, syms, nil)
+		e.Sections = append(e.Sections,
+			testkit.ELFSection{Name: ".dynsym", Type: elfx.SectDynsym, Flags: alloc, Addr: 0x5000, Data: dyn, Link: ".dynstr", Entry: 24},
+			testkit.ELFSection{Name: ".dynstr", Type: 3, Flags: alloc, Addr: 0x6000, Data: strs})
+		return e
+	}
+	exported := testkit.ELFSymbol{Name: "f", Info: global | function, Shndx: 2, Value: 0x2000, Size: 4}
 	for _, tt := range []struct {
 		name string
 		elf  *testkit.ELF
@@ -255,6 +303,9 @@ func TestSource(t *testing.T) {
 		{"none", program(order), FromNone},
 		{"nothing defined", program(order, undefined), FromNone},
 		{"symtab", program(order, undefined, text("f", local|function, 0x2000, 4)), FromSymtab},
+		{"dynsym", dynamic(program(order, undefined), exported), FromDynsym},
+		{"imports", dynamic(program(order), undefined), FromNone},
+		{"symtab and dynsym", dynamic(program(order, text("f", local|function, 0x2000, 4)), exported), FromSymtab},
 	} {
 		if got := New(parse(t, tt.elf.File())).Source(); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)

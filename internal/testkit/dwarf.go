@@ -205,12 +205,6 @@ func dwarfForm(form string) uint64 {
 // value writes the value of an attribute.
 func (d *DWARF) value(form, text string) {
 	b := d.info
-	sizes := map[string]int{
-		"addr": d.unit.addrSize, "data1": 1, "flag": 1, "ref1": 1, "strx1": 1, "addrx1": 1, "data2": 2, "ref2": 2, "strx2": 2,
-		"addrx2": 2, "strx3": 3, "addrx3": 3, "data4": 4, "ref4": 4, "ref_sup4": 4, "strx4": 4, "addrx4": 4, "data8": 8,
-		"ref8": 8, "ref_sup8": 8, "ref_sig8": 8, "sec_offset": d.unit.offsetSize, "strp_sup": d.unit.offsetSize,
-		"GNU_ref_alt": d.unit.offsetSize, "GNU_strp_alt": d.unit.offsetSize, "ref_addr": d.unit.offsetSize,
-	}
 	raw := func() []byte {
 		data, err := hex.DecodeString(text)
 		if err != nil {
@@ -242,7 +236,7 @@ func (d *DWARF) value(form, text string) {
 	case "data16":
 		b.Raw(raw())
 	default:
-		size, fixed := sizes[form]
+		size, fixed := d.unit.size(form)
 		switch {
 		case !fixed:
 			b.ULEB(dwarfNumber(text))
@@ -254,6 +248,23 @@ func (d *DWARF) value(form, text string) {
 			b.uint(size, dwarfNumber(text))
 		}
 	}
+}
+
+var dwarfSizes = map[string]int{
+	"data1": 1, "flag": 1, "ref1": 1, "strx1": 1, "addrx1": 1, "data2": 2, "ref2": 2, "strx2": 2, "addrx2": 2, "strx3": 3, "addrx3": 3,
+	"data4": 4, "ref4": 4, "ref_sup4": 4, "strx4": 4, "addrx4": 4, "data8": 8, "ref8": 8, "ref_sup8": 8, "ref_sig8": 8,
+}
+
+// size returns how many bytes an integer of a form has, if that does not vary.
+func (u *dwarfUnit) size(form string) (size int, fixed bool) {
+	switch form {
+	case "addr":
+		return u.addrSize, true
+	case "sec_offset", "strp_sup", "GNU_ref_alt", "GNU_strp_alt", "ref_addr":
+		return u.offsetSize, true
+	}
+	size, fixed = dwarfSizes[form]
+	return size, fixed
 }
 
 // uint appends an integer of up to 8 bytes.

@@ -33,6 +33,8 @@ var (
 		"call_file": {0x58, "data1"}, "call_line": {0x59, "data1"}, "signature": {0x69, "ref_sig8"},
 		"data_bit_offset": {0x6b, "data1"}, "linkage_name": {0x6e, "string"}, "str_offsets_base": {0x72, "sec_offset"},
 		"addr_base": {0x73, "sec_offset"}, "rnglists_base": {0x74, "sec_offset"}, "dwo_name": {0x76, "string"},
+		"call_all_calls": {0x7a, "flag_present"}, "call_all_tail_calls": {0x7c, "flag_present"}, "call_pc": {0x81, "addr"}, "call_tail_call": {0x82, "flag_present"}, "GNU_tail_call": {0x2115, "flag_present"}, "GNU_all_tail_call_sites": {0x2116, "flag_present"},
+		"call_all_source_calls": {0x7b, "flag_present"}, "GNU_all_call_sites": {0x2117, "flag_present"}, "GNU_all_source_call_sites": {0x2118, "flag_present"},
 		"call_return_pc": {0x7d, "addr"}, "call_value": {0x7e, "exprloc"}, "call_origin": {0x7f, "ref4"},
 		"call_target": {0x83, "exprloc"}, "loclists_base": {0x8c, "sec_offset"}, "MIPS_linkage_name": {0x2007, "string"},
 		"GNU_call_site_value": {0x2111, "exprloc"}, "GNU_call_site_target": {0x2113, "exprloc"},

@@ -94,7 +94,7 @@ func (e *ELF) File() []byte {
 	}
 	b.Mark("phdr end")
 	for i := range sects {
-		b.Align(16).Mark(startOf(i)).Raw(sects[i].Data).Mark(startOf(i) + " end")
+		b.Align(max(16, int(sects[i].Align))).Mark(startOf(i)).Raw(sects[i].Data).Mark(startOf(i) + " end")
 	}
 	if !e.Bare {
 		b.Align(8).Mark("shdr")

@@ -118,7 +118,7 @@ func TestSection(t *testing.T) {
 // information that it was made of, but for the functions left out.
 func checkSame(t testing.TB, a *arch.Arch, c *cfi.Section, data []byte, r *synth.Result) {
 	t.Helper()
-	s, err := sframe.Parse(data, sframeAt, sframe.Options{Machine: a.Machine})
+	s, err := sframe.Parse(data, sframeAt, sframe.Options{Arch: a})
 	if err != nil {
 		t.Fatal(err)
 	}

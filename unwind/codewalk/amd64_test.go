@@ -65,6 +65,10 @@ func TestCode(t *testing.T) {
 		{name: "mov %rax,%rbp", code: "\x48\x89\xc5\x59\xc3", frame: 8, rbx: 0xb, want: true},
 		{name: "push %rax; leave; ret", code: "\x50\xc9\xc3", frame: 0x48, want: true},
 		{name: "push %rax; leave; test; pop %rcx; jmp *%rcx", code: "\x50\xc9\x85\xc0\x59\xff\xe1", frame: 0x48, want: true},
+		{name: "mov (%rbp),%rbp; add $0x48,%rsp; jmp *%rcx", code: "\x48\x8b\x6d\x00\x48\x83\xc4\x48\xff\xe1", frame: 0x48, want: true},
+		{name: "mov (%rbp),%rbp; add $0x50,%rsp; jmp *%rcx", code: "\x48\x8b\x6d\x00\x48\x83\xc4\x50\xff\xe1", frame: 0x48},
+		{name: "add $0x48,%rsp; jmp *%rcx", code: "\x48\x83\xc4\x48\xff\xe1", frame: 0x48},
+		{name: "mov (%rbp),%rbp; add $0x48,%rsp; hlt", code: "\x48\x8b\x6d\x00\x48\x83\xc4\x48\xf4", frame: 0x48},
 		{name: "push %rax; leave; lea -8(%r10),%rsp; ret", code: "\x50\xc9\x49\x8d\x62\xf8\xc3", frame: 0x48},
 		{name: "push %rax; mov %rax,%rbp; leave; ret", code: "\x50\x48\x89\xc5\xc9\xc3", frame: 0x48},
 		{name: "jmp *%rax", code: "\xff\xe0\x59\xc3", frame: 8},
@@ -208,6 +212,47 @@ func TestCodeSlot(t *testing.T) {
 	}
 }
 
+// Code that is being executed returns to where its instructions lead, from the start
+// of the function on, as long as it calls nothing.
+func TestCodeExact(t *testing.T) {
+	const pc, indirect = codeAt + 0x10, "\x90\x90\x90\xff\xd0"
+	for name, tt := range map[string]struct {
+		code  string
+		rbp   uint64
+		trust unwind.Trust
+		want  bool
+	}{
+		"push %rbp; mov; pop; ret":       {"\x55\x48\x89\xe5\x5d\xc3", 0xf0f0, unwind.Checked, true},
+		"endbr64; push; mov; leave; ret": {"\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\xc9\xc3", 0xf0f0, unwind.Checked, true},
+		"push %rbp; pop %rax; ret":       {"\x55\x58\xc3", 0xf0f0, unwind.Checked, true},
+		"push; push; pop %rbp; pop; ret": {"\x55\x53\x5d\x5b\xc3", 0, unwind.Checked, true},
+		"push; call; pop; ret":           {"\x55\xe8\x00\x01\x00\x00\x5d\xc3", 0xf0f0, unwind.Guess, true},
+		"call; push; pop; ret":           {"\xe8\x00\x01\x00\x00\x55\x5d\xc3", 0, unwind.Guess, false},
+		"push; jmp *%rax":                {"\x55\xff\xe0", 0, unwind.Guess, false},
+		"push; mov %rax,%rsp; pop; ret":  {"\x55\x48\x89\xc4\x5d\xc3", 0, unwind.Guess, false},
+	} {
+		p := newCodeProcess()
+		p.code(pc, tt.code)
+		ra := p.code(codeAt+0x400, indirect)
+		p.rows[ra-1] = arch.Row{}
+		p.poke(stackAt+8, ra, 3)
+		frames, stop := p.unwinder().Unwind(nil, p.regs(map[arch.Reg]uint64{p.arch.PC: pc, 7: stackAt + 8, 6: 0xf0f0}))
+		if !tt.want {
+			if len(frames) != 1 {
+				t.Errorf("%s: got %d frames, want 1", name, len(frames))
+			}
+			continue
+		}
+		if len(frames) != 2 || frames[1].PC != ra || frames[1].Method != unwind.Code || frames[1].Trust != tt.trust {
+			t.Errorf("%s: got %d frames, %v; the last %+v", name, len(frames), stop, frames[len(frames)-1])
+			continue
+		}
+		if rbp, _ := frames[1].Regs.Get(6); rbp != tt.rbp {
+			t.Errorf("%s: got rbp %#x, want %#x", name, rbp, tt.rbp)
+		}
+	}
+}
+
 // Generated code may have been jumped to from where no call is, by code that
 // keeps a frame pointer.
 func TestCodeGenerated(t *testing.T) {
@@ -309,7 +354,7 @@ func ledTo(t *testing.T, ra uint64, trust unwind.Trust, frames []unwind.Frame, s
 // confirmed returns the trust that a frame found by code may have: what confirms the
 // instructions makes it checked.
 func confirmed(f *unwind.Frame) unwind.Trust {
-	if f.Evidence&(unwind.Agreed|unwind.CalledHere) != 0 {
+	if f.Evidence&(unwind.Agreed|unwind.CalledHere|unwind.Returns) != 0 {
 		return unwind.Checked
 	}
 	return unwind.Guess
@@ -366,6 +411,13 @@ func TestCodeAtEnd(t *testing.T) {
 	regs := p.regs(map[arch.Reg]uint64{p.arch.PC: end, 7: stackAt})
 	if ok, _ := s.Row(p.cursor(end, regs), new(arch.Row)); !ok {
 		t.Error("nothing was found")
+	}
+	const leaves = "\x48\x8b\x6d\x00\x48\x83\xc4\x48" // mov (%rbp),%rbp; add $0x48,%rsp
+	const at = uint64(codeAt + areaSize - len(leaves))
+	p.code(at, leaves)
+	regs.Set(p.arch.PC, at)
+	if ok, _ := s.Row(p.cursor(at, regs), new(arch.Row)); ok {
+		t.Error("code without an end was left")
 	}
 }
 

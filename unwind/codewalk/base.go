@@ -63,12 +63,11 @@ func (s *Stepper) atBase(c *unwind.Cursor, sp uint64, row *arch.Row) bool {
 // startsAt reports whether the function that pc is in is the first function of
 // the process. Its frame is at sp.
 func (s *Stepper) startsAt(c *unwind.Cursor, pc, sp uint64) bool {
-	at, regs, row := *c, arch.Regs{}, arch.Row{}
-	regs.Set(c.Arch.SP, sp)
-	at.Regs = &regs
-	if !s.toReturn(&at, pc, false, &row) {
+	regs, row := arch.Regs{}, arch.Row{}
+	if !s.toReturn(c, pc, false, &row) {
 		return false
 	}
+	regs.Set(c.Arch.SP, sp)
 	cfa, err := row.CFA.Eval(&regs, 0, c.Mem)
 	return err == nil && s.startsProcess(c, cfa)
 }

@@ -74,7 +74,7 @@ func (s *Stepper) calledByLR(c *unwind.Cursor, lr, pc uint64, row *arch.Row) boo
 	if p == nil || !s.fromEntry(c, p, row) || row.RA != c.Arch.Entry.RA {
 		return false
 	}
-	row.Followed = true
+	row.Followed = arch.FromCall
 	return true
 }
 
@@ -93,7 +93,7 @@ func (s *Stepper) calledByStack(c *unwind.Cursor, sp, pc uint64, row *arch.Row) 
 		}
 		if p := s.fromStart(c, start, pc); p != nil && s.fromEntry(c, p, row) {
 			if cfa, err := row.CFA.Eval(c.Regs, 0, c.Mem); err == nil && row.RA == arch.AtCFA(int64(at-cfa)) {
-				row.Followed = true
+				row.Followed = arch.FromCall
 				return true
 			}
 		}
@@ -121,7 +121,7 @@ func calledBefore(c *unwind.Cursor, ra, pc uint64) (start uint64, ok bool) {
 func (s *Stepper) fromStart(c *unwind.Cursor, start, pc uint64) *state {
 	a := c.Arch
 	from := state{at: start, sp: startValue(a, a.SP), fp: a.Entry.FP, ra: a.Entry.RA}
-	return s.follow(c, from, route{start, pc, true}, func(p *state, _ *disasm.Flow) verdict {
+	return s.follow(c, from, route{from: start, to: pc, inLR: true}, func(p *state, _ *disasm.Flow) verdict {
 		if p.at == pc {
 			return reached
 		}
@@ -153,9 +153,9 @@ func (s *Stepper) fromEntry(c *unwind.Cursor, p *state, row *arch.Row) bool {
 }
 
 // returns makes the row of a function by following the code from pc on. It finds
-// nothing if that code makes room on the stack. Functions do that only at their
-// start, so the code may belong to the next function, after a call that does not
-// return. If the next function makes no room, other checks fail: the CFA is not
+// nothing if that code makes room on the stack behind a call. Functions do that only
+// at their start, so the code may belong to the next function, after a call that does
+// not return. If the next function makes no room, other checks fail: the CFA is not
 // aligned as the ABI demands, or its return address would be in the link register,
 // which the call overwrote.
 func (s *Stepper) returns(c *unwind.Cursor, pc uint64, inLR bool, row *arch.Row) bool {
@@ -177,7 +177,7 @@ func (s *Stepper) returns(c *unwind.Cursor, pc uint64, inLR bool, row *arch.Row)
 	}
 	start, ok := calledBefore(c, ra&^c.PACMask, pc)
 	if ok && s.fromStart(c, start, pc) != nil {
-		row.Followed = true
+		row.Followed = arch.FromCall
 		return true
 	}
 	return !ok || start <= pc
@@ -191,9 +191,10 @@ func (s *Stepper) toReturn(c *unwind.Cursor, pc uint64, inLR bool, row *arch.Row
 	if from.ra.Base == arch.Register && !inLR {
 		from.ra = arch.Rule{}
 	}
-	p := s.follow(c, from, route{pc, 0, inLR}, func(p *state, f *disasm.Flow) verdict {
+	p := s.follow(c, from, route{from: pc, inLR: inLR, exact: c.Exact}, func(p *state, f *disasm.Flow) verdict {
+		begins := f.Entry || f.SP.Base == arch.Register && f.SP.Reg == a.SP && f.SP.Off < 0
 		switch {
-		case f.Entry, f.SP.Base == arch.Register && f.SP.Reg == a.SP && f.SP.Off < 0:
+		case begins && (!c.Exact || p.called):
 			return giveUp
 		case f.Next == disasm.Return && p.sp.Base == arch.Register && p.ra.Base != arch.Undefined:
 			return reached
@@ -204,6 +205,9 @@ func (s *Stepper) toReturn(c *unwind.Cursor, pc uint64, inLR bool, row *arch.Row
 		return false
 	}
 	*row = arch.Row{CFA: p.sp, RA: p.ra, FP: p.fp, CalleeSaved: true}
+	if c.Exact && !p.called {
+		row.Followed = arch.ToReturn
+	}
 	if row.CFA.Deref {
 		row.CFA.Add += int16(a.Entry.CFA.Off)
 	} else {
@@ -216,7 +220,8 @@ func (s *Stepper) toReturn(c *unwind.Cursor, pc uint64, inLR bool, row *arch.Row
 // leaves makes the row of a function that takes the caller's frame pointer and its
 // return address from where the frame pointer is. It need not be followed to the
 // return. Just-in-time compilers make such code, with pushes in the middle and with
-// returns that pop arguments.
+// returns that pop arguments. Their interpreters add to SP instead, and jump to what
+// comes next.
 func (s *Stepper) leaves(c *unwind.Cursor, pc uint64, row *arch.Row) bool {
 	a := c.Arch
 	if a.FramePointer.CFA.Reg != a.FP {
@@ -224,12 +229,16 @@ func (s *Stepper) leaves(c *unwind.Cursor, pc uint64, row *arch.Row) bool {
 	}
 	same := arch.SameValue(a.FP)
 	from := state{at: pc, sp: arch.SameValue(a.SP), fp: same}
-	p := s.follow(c, from, route{pc, toLeave, false}, func(p *state, f *disasm.Flow) verdict {
-		left := p.sp == arch.RegOffset(a.FP, 8) && p.fp == arch.AtReg(a.FP, 0)
+	p := s.follow(c, from, route{from: pc, to: toLeave}, func(p *state, f *disasm.Flow) verdict {
+		loaded := p.fp == arch.AtReg(a.FP, 0)
+		left := p.sp == arch.RegOffset(a.FP, 8) && loaded
+		added := loaded && p.sp.Base == arch.Register && p.sp.Reg == a.SP && !p.sp.Deref
 		switch {
+		case added && f.Next == disasm.Nowhere && s.jumpsOn(c, p.at):
+			return reached
 		case left && (f.Next == disasm.Return || f.SP == arch.RegOffset(a.SP, 8)):
 			return reached
-		case f.Entry, left && f.SP != arch.SameValue(a.SP), !left && p.fp != same:
+		case f.Entry, !left && !added && p.fp != same:
 			return giveUp
 		}
 		return goOn
@@ -237,8 +246,26 @@ func (s *Stepper) leaves(c *unwind.Cursor, pc uint64, row *arch.Row) bool {
 	if p == nil {
 		return false
 	}
+	if p.sp.Reg == a.SP { // is it where the frame pointer has the return address?
+		sp, ok1 := c.Regs.Get(a.SP)
+		fp, ok2 := c.Regs.Get(a.FP)
+		if !ok1 || !ok2 || sp+uint64(p.sp.Off) != fp+8 {
+			return false
+		}
+	}
 	*row = a.FramePointer
 	return true
+}
+
+// jumpsOn reports whether the instruction at an address is a jump to an address in a
+// register or in memory.
+func (s *Stepper) jumpsOn(c *unwind.Cursor, at uint64) bool {
+	code := disasm.CodeAt(c.Code, at)
+	if len(code) == 0 {
+		return false
+	}
+	kind, _ := c.Arch.Jump(code, at)
+	return kind == arch.IndirectJump
 }
 
 // restore adds rules for the registers that the code stored or loaded.
@@ -246,7 +273,7 @@ func (s *Stepper) restore(a *arch.Arch, p *state, row *arch.Row) {
 	s.extra = s.extra[:0]
 	for i, rule := range p.moved {
 		switch reg := arch.Reg(i); {
-		case rule.Base == arch.Undefined && !p.lost.Has(reg):
+		case rule.Base == arch.Undefined && !p.lost.Has(reg), p.kept.Has(reg):
 		case reg == a.FP:
 			row.FP = rule
 		case a.CalleeSaved.Has(reg):

@@ -159,7 +159,9 @@ func TestCodeLinkReturns(t *testing.T) {
 		{name: "ldr x30; ret", code: []uint32{popLink, ret}, called: true, at: 0, cfa: 16, x19: 0xb, x29: fp, want: true},
 		{name: "bl; ldr x30; ret", code: []uint32{bl(pc, inner), popLink, ret}, at: 0, cfa: 16, x19: 0xb, x29: fp, want: true},
 		{name: "mov sp, x29; ldp; ret", code: []uint32{movSP, ldpFrame, ret}, called: true, at: 0x48, cfa: 0x60, x19: 0xb, x29: 11, want: true},
-		{name: "str x19; ldr x19; ldr x30; ret", code: []uint32{strX19, ldrX19, popLink, ret}, called: true, at: 0, cfa: 16, x29: fp, want: true},
+		{name: "str x19; ldr x19; ldr x30; ret", code: []uint32{strX19, ldrX19, popLink, ret}, called: true, at: 0, cfa: 16, x19: 0xb, x29: fp, want: true},
+		{name: "stp; ldp; ret at the start", code: []uint32{stpFrame, ldpFrame, ret}, at: inLink, x19: 0xb, x29: fp, want: true},
+		{name: "paciasp; ret at the start", code: []uint32{paciasp, ret}, at: inLink, x19: 0xb, x29: fp, want: true},
 
 		{name: "ret behind a call", code: []uint32{ret}, called: true, at: inLink},
 		{name: "bl; ret", code: []uint32{bl(pc, inner), ret}, at: inLink},
@@ -201,7 +203,10 @@ func TestCodeLinkReturns(t *testing.T) {
 					return
 				}
 				trust := unwind.Guess
-				if strings.HasPrefix(tt.name, "mov sp, x29") { // the frame pointer agrees
+				switch {
+				case strings.HasPrefix(tt.name, "mov sp, x29"): // the frame pointer agrees
+					trust = unwind.Checked
+				case !tt.called && !strings.HasPrefix(tt.name, "bl"): // it is being executed, and calls nothing
 					trust = unwind.Checked
 				}
 				ledTo(t, ra, trust, frames, stop)

@@ -8,7 +8,7 @@ import (
 
 const (
 	// maxPath bounds the instructions that are followed from one address.
-	maxPath = 1 << 10
+	maxPath = 1 << 13
 
 	// codeRegs is how many registers are followed: the general ones.
 	codeRegs = 31
@@ -24,10 +24,11 @@ const toLeave = 1
 // route is a question: what is known about the registers when the code that begins
 // at from has reached the instruction at to? If to is 0, the code must reach a
 // return. inLR tells whether the link register may hold the return address at the
-// start. If to is toLeave, the code must leave its frame by the frame pointer.
+// start, and exact whether the instruction at from was being executed. If to is
+// toLeave, the code must leave its frame by the frame pointer.
 type route struct {
-	from, to uint64
-	inLR     bool
+	from, to    uint64
+	inLR, exact bool
 }
 
 // state is what is known when an instruction is reached. Rules are relative to
@@ -43,6 +44,11 @@ type state struct {
 	// hold them yet. lost are registers whose value is unknown because such memory
 	// was loaded, or memory at an unknown address.
 	late, lost arch.RegSet
+	// kept are those of late whose value at pc was stored, at the place that moved
+	// has.
+	kept arch.RegSet
+	// called is set if the path has a call, which may not return.
+	called bool
 }
 
 // verdict says what to do with a path at an instruction.
@@ -112,6 +118,7 @@ func (s *Stepper) search(c *unwind.Cursor, from state, judge func(*state, *disas
 		case disasm.Through, disasm.System:
 			s.now = append(s.now, next)
 		case disasm.Call:
+			next.called = true
 			s.later = append(s.later, next)
 		case disasm.Jump:
 			p.at = f.Target
@@ -154,6 +161,10 @@ func (p *state) execute(a *arch.Arch, f *disasm.Flow) {
 func (p *state) store(a *arch.Arch, before *state, reg arch.Reg, at arch.Rule) {
 	switch {
 	case at.Base != arch.CFA:
+		if !p.late.Has(reg) && p.moved[reg].Base == arch.Undefined && before.value(a, arch.SameValue(reg)) == arch.SameValue(reg) {
+			p.moved[reg] = at
+			p.kept |= 1 << reg
+		}
 		p.late |= 1 << reg
 	case p.moved[reg].Base != arch.Undefined:
 	case before.value(a, arch.SameValue(reg)) != startValue(a, reg):
@@ -172,7 +183,13 @@ func (p *state) load(a *arch.Arch, reg arch.Reg, at arch.Rule) {
 		p.lost &^= 1 << reg
 	case at.Base == arch.CFA:
 		return
+	case p.kept.Has(reg) && p.moved[reg] == at:
+		value = arch.SameValue(reg)
+		p.moved[reg] = arch.Rule{}
+		p.late &^= 1 << reg
+		p.kept &^= 1 << reg
 	case p.late.Has(reg):
+		p.kept &^= 1 << reg
 		value = arch.Rule{}
 		p.moved[reg] = value
 		p.lost |= 1 << reg

@@ -116,13 +116,32 @@ func (s *Stepper) cgocallback(f *frame, row *arch.Row) error {
 		return errCallback
 	}
 	sp, ok, err := s.callbackFrom(f, last)
-	if !ok {
+	switch {
+	case !ok && err == nil && s.panicked(f, row):
+		return nil
+	case !ok:
 		return errors.Join(errCallback, err)
 	}
 	s.frameAt(f, row, arch.Rule{Base: arch.Absolute, Off: int64(sp)}, f.delta)
 	row.Switch = true
 	t.callback, t.expected = sp, f.sp+uint64(f.delta+s.abi.pushed)
 	return nil
+}
+
+// panicked makes the row of cgocallback on the goroutine's stack after a panic has
+// unwound what the runtime noted of the call from C, and reports whether it could. The
+// frames of C on g0 may be overwritten by then. The goroutine's stack leads on to
+// systemstack_switch, where the goroutine left it to call C: that is what Go's own
+// traceback shows. No call is there, so that the caller is a guess
+// [src/runtime/cgocall.go: unwindm].
+func (s *Stepper) panicked(f *frame, row *arch.Row) bool {
+	s.plain(f, row)
+	cfa, err := row.CFA.Eval(f.Regs, 0, f.Mem)
+	if err != nil {
+		return false
+	}
+	ra, err := row.RA.Eval(f.Regs, cfa, f.Mem)
+	return err == nil && s.in(ra, "runtime.systemstack_switch")
 }
 
 // callbackFrom finds the frame of cgocallback on g0 that belongs to its frame on

@@ -32,7 +32,7 @@ const (
 // these registers, in addition to the memory above their SP. Of each segment, only
 // Addr and Size are set. It is meant for core.AttachOptions. Follow does not read
 // tables. It recognizes a Go program by g in a thread's registers.
-func Follow(a *arch.Arch, threads []arch.Regs, mem memreader.Reader) []memreader.Segment {
+func Follow(a *arch.Arch, threads []arch.Regs, _ []memreader.Segment, mem memreader.Reader) []memreader.Segment {
 	abi := abiOf(a)
 	if abi == nil {
 		return nil

@@ -191,6 +191,18 @@ var switches = []struct {
 			p.put("g0.sched.sp", inner+0x180)
 		}, errCallback},
 	)},
+	{name: "cgocallback, after a panic", set: func(p *process) caller {
+		p.callBack("g")
+		p.add("g0.sched.sp", 0x100) // what was noted of the call from C is gone
+		sp := p.last().regs[p.a.SP]
+		after := p.calls("runtime.systemstack_switch", "runtime.cgocallback", sp)
+		return caller{pc: p.pc("runtime.systemstack_switch"), sp: after, g: p.at("g")}
+	}, lies: []lie{
+		{"where the goroutine left its stack", func(p *process) { p.calls("main.main", "runtime.cgocallback", p.last().regs[p.a.SP]) }, errCallback},
+		{"SP", func(p *process) { p.last().regs[p.a.SP] = p.at("g0.hi") - 0x200 }, errCallback},
+		{"g", withoutG, errNoG},
+		missing("g.stack.lo", errFault),
+	}},
 	{name: "cgocallback, of a goroutine that waited", set: func(p *process) caller {
 		p.park()
 		return p.callBack("idle")

@@ -116,19 +116,13 @@ func (t *Table) word(i uint64) uint64 {
 
 // Find returns the function that addr is in.
 func (t *Table) Find(addr uint64) (Func, bool) {
-	if addr < t.base {
-		return Func{}, false
-	}
 	rel := addr - t.base
 	i := uint64(sort.Search(t.Len()+1, func(i int) bool { return t.word(2*uint64(i)) > rel }))
 	if i == 0 || i > t.nfunc {
 		return Func{}, false
 	}
 	f := Func{Entry: t.base + t.word(2*i-2), End: t.base + t.word(2*i), table: t}
-	off := t.word(2*i-1) + t.width()   // the _func begins with the address again
-	if addr-f.Entry >= f.End-f.Entry { // the table is not sorted
-		return Func{}, false
-	}
+	off := t.word(2*i-1) + t.width() // the _func begins with the address again
 	if off > uint64(len(t.funcs)) || uint64(len(t.funcs))-off < funcSize {
 		return Func{}, false
 	}

@@ -1,8 +1,10 @@
 package pclntab
 
 import (
+	"bytes"
 	"debug/gosym"
 	"encoding/binary"
+	"errors"
 	"os"
 	"runtime"
 	"strings"
@@ -97,6 +99,91 @@ func TestDamage(t *testing.T) {
 		default:
 			if f, ok := at(table).Find(0x2041); ok {
 				t.Errorf("%s: got %s, want none", tt.name, f.Name())
+			}
+		}
+	}
+}
+
+// Errors tell where in the header the damage is. A header may be all that there is.
+func TestDamageOffsets(t *testing.T) {
+	order := binary.LittleEndian
+	header := func(magic uint32, size int) []byte { // with all parts at the end
+		b := order.AppendUint32(nil, magic)
+		b = append(b, 0, 0, 1, 8)
+		for len(b) < size {
+			b = order.AppendUint64(b, uint64(size))
+		}
+		return b[:size]
+	}
+	change := func(b []byte, at int, v byte) []byte {
+		b[at] = v
+		return b
+	}
+	for _, tt := range []struct {
+		name  string
+		data  []byte
+		off   uint64
+		field string
+		msg   string
+	}{
+		{"nothing", nil, 0, "pcHeader", "cut off after 0 bytes"},
+		{"less than a word", header(magic120, 8)[:7], 0, "pcHeader", "cut off after 7 bytes"},
+		{"a word", header(magic120, 8), 8, "pcHeader", "cut off after 8 bytes"},
+		{"another magic", header(0xfffffffb, 80), 0, "magic", "0xfffffffb is not that of Go 1.16 to 1.26"},
+		{"addresses of 4 bytes", change(header(magic120, 80), 7, 4), 7, "ptrSize", "4, not 8"},
+		{"all but a byte of the header", header(magic120, 72)[:71], 8, "pcHeader", "cut off after 71 bytes"},
+		{"all but a byte of the header of Go 1.16", header(magic116, 64)[:63], 8, "pcHeader", "cut off after 63 bytes"},
+		{"a header", header(magic120, 72), 8, "nfunc", "72 functions, but room for less than 0"},
+		{"a header of Go 1.16", header(magic116, 64), 8, "nfunc", "64 functions, but room for less than 0"},
+		{"names behind the end", change(header(magic120, 72), 32, 73), 32, "pcHeader", "offset 0x49 is past the end"},
+		{"functions behind the end", change(header(magic118, 72), 64, 73), 64, "pcHeader", "offset 0x49 is past the end"},
+		{"names behind the end, of Go 1.16", change(header(magic116, 64), 24, 65), 24, "pcHeader", "offset 0x41 is past the end"},
+	} {
+		_, err := Parse(tt.data, order)
+		e, ok := errors.AsType[*elfx.FormatError](err)
+		if !ok || e.Off != tt.off || e.Field != tt.field || e.Msg != tt.msg {
+			t.Errorf("%s: got %+v, want %d, %s, %q", tt.name, err, tt.off, tt.field, tt.msg)
+		}
+	}
+}
+
+// The number of functions may be as large as there is room for, with the end of the
+// last one.
+func TestMostFunctions(t *testing.T) {
+	for version, magic := range magics {
+		order := binary.LittleEndian
+		data := testkit.GoTable(order, magic, 0)
+		whole, err := Parse(data, order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := uint64(len(whole.funcs)) / whole.width()
+		for n, ok := range map[uint64]bool{words/2 - 1: true, words / 2: false, words: false, words/3 + 1: true} {
+			order.PutUint64(data[8:], n)
+			table, err := Parse(data, order)
+			if (err == nil) != ok {
+				t.Errorf("%s: %d functions in %d words: got %v", version, n, words, err)
+			}
+			if ok && err == nil {
+				table.Entry(table.Len()) // is there
+				table.Find(^uint64(0))
+			}
+		}
+	}
+}
+
+// Names tells where in the table names begin: the runtime's own structures refer to
+// them by that.
+func TestNamesOffset(t *testing.T) {
+	for version, magic := range magics {
+		for orderName, order := range orders {
+			data := testkit.GoTable(order, magic, 0)
+			table, err := Parse(data, order)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := table.Names(); got >= uint64(len(data)) || !bytes.HasPrefix(data[got:], []byte("\x00main.f\x00main.g\x00")) {
+				t.Errorf("%s/%s: got %d", version, orderName, got)
 			}
 		}
 	}

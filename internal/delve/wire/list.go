@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"time"
 
+	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/memreader"
 )
 
@@ -59,6 +61,9 @@ func List(ctx context.Context, program string, setup *Setup, mem memreader.Reade
 	}
 	stderr := &firstBytes{}
 	c.Stderr = stderr
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	limit.EndWithParent(c)
 	if err := c.Start(); err != nil {
 		return err
 	}

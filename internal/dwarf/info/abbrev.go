@@ -21,8 +21,8 @@ type attrSpec struct {
 // abbrevs is a table of abbreviations, decoded as far as it was needed.
 type abbrevs struct {
 	r      reader
-	byCode []abbrev          // codes from 1 on, as compilers number them
-	others map[uint64]abbrev // all other codes
+	byCode []abbrev           // codes from 1 on, as compilers number them
+	others map[uint64]*abbrev // all other codes
 	done   bool
 }
 
@@ -36,7 +36,7 @@ func (t *abbrevs) find(code uint64, w *work) *abbrev {
 			return &t.byCode[code-1]
 		}
 		if a, ok := t.others[code]; ok {
-			return &a
+			return a
 		}
 		if t.done || !t.decode(w) {
 			t.done = true
@@ -72,9 +72,9 @@ func (t *abbrevs) decode(w *work) bool {
 		return true
 	}
 	if t.others == nil {
-		t.others = make(map[uint64]abbrev)
+		t.others = make(map[uint64]*abbrev)
 	}
-	t.others[code] = a
+	t.others[code] = &a
 	return true
 }
 

@@ -87,20 +87,53 @@ func TestWorkCounts(t *testing.T) {
 	}
 }
 
-// The members of a type are read once for several questions in a row.
+// The members of types are read once, also of types that consist of each other.
 func TestMembersOnce(t *testing.T) {
 	d := made(t, binary.LittleEndian, "unit 4\ncompile_unit language=12 low_pc=0x1000 high_pc=0x100\n structure_type #s name=s byte_size=8\n"+
+		strings.Repeat("  member name=m type=#r data_member_location=0\n", 500)+
+		" structure_type #r name=r byte_size=8\n"+
 		strings.Repeat("  member name=m type=#s data_member_location=0\n", 500)+
-		" subprogram name=f low_pc=0x1000 high_pc=0x100\n  variable name=v type=#s\n")
+		" enumeration_type #e name=e byte_size=4\n"+strings.Repeat("  enumerator name=x const_value=1\n", 500)+
+		" enumeration_type #f name=f byte_size=4\n"+strings.Repeat("  enumerator name=x const_value=1\n", 500)+
+		" subprogram name=f low_pc=0x1000 high_pc=0x100\n  variable name=v type=#s\n  variable name=e type=#e\n  variable name=f type=#f\n")
 	scopes, err := d.Scopes(0x1010)
-	if err != nil || len(scopes) != 1 || len(scopes[0].Variables) != 1 {
+	if err != nil || len(scopes) != 1 || len(scopes[0].Variables) != 3 {
 		t.Fatalf("got %+v, %v", scopes, err)
 	}
-	s := scopes[0].Variables[0].Type
-	first, _ := s.Members()
-	done := d.work.done
-	again, _ := s.Members()
-	if len(first) != 500 || len(again) != 500 || d.work.done != done {
-		t.Errorf("got %d and %d members, and %d more steps", len(first), len(again), d.work.done-done)
+	done := 0
+	for i := range 3 {
+		for _, v := range scopes[0].Variables {
+			members, _ := v.Type.Members()
+			if len(members)+len(v.Type.Enumerators()) != 500 {
+				t.Errorf("%s: got %d members, %d enumerators", v.Name, len(members), len(v.Type.Enumerators()))
+			}
+			for _, m := range members[:min(1, len(members))] {
+				if parts, _ := m.Type.Members(); len(parts) != 500 {
+					t.Errorf("got %d members of a member", len(parts))
+				}
+			}
+		}
+		if i == 0 {
+			done = d.work.done
+		}
+	}
+	if d.work.done != done {
+		t.Errorf("got %d more steps", d.work.done-done)
+	}
+}
+
+// What is kept of types is bounded.
+func TestKept(t *testing.T) {
+	var k kept[int]
+	types := make([]Type, 3)
+	for i := range types {
+		types[i].e = entry{u: &unit{}, off: uint64(i)}
+		k.put(&types[i], i, maxParts/2-1)
+	}
+	if _, ok := k.get(&types[0]); ok || k.sum > maxParts {
+		t.Errorf("got %d kept, the first: %v", k.sum, ok)
+	}
+	if i, ok := k.get(&types[2]); !ok || i != 2 {
+		t.Errorf("got %d, %v", i, ok)
 	}
 }

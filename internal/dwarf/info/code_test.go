@@ -172,6 +172,48 @@ func TestCallSites(t *testing.T) {
 	}
 }
 
+func TestTailCalls(t *testing.T) {
+	const text = `
+  subprogram #g name=g low_pc=0x1800 high_pc=0x10 call_all_tail_calls=1
+  subprogram #elsewhere name=elsewhere
+  subprogram name=f low_pc=0x1000 high_pc=0x100 call_all_calls=1
+    call_site call_return_pc=0x1010 call_origin=#g
+    call_site call_return_pc=0x1020 call_origin=#g call_tail_call=1
+    lexical_block
+      call_site call_pc=0x1030 call_origin=#elsewhere call_tail_call=1
+    GNU_call_site low_pc=0x1040 GNU_tail_call=1 GNU_call_site_target=51
+  subprogram name=old low_pc=0x1200 high_pc=0x10 GNU_all_tail_call_sites=1
+  subprogram name=silent low_pc=0x1300 high_pc=0x10
+    call_site call_return_pc=0x1308 call_origin=#g call_tail_call=1
+  subprogram name=old low_pc=0x1210 high_pc=0x10 GNU_all_call_sites=1
+  subprogram name=old low_pc=0x1220 high_pc=0x10 GNU_all_source_call_sites=1
+  subprogram name=new low_pc=0x1230 high_pc=0x10 call_all_source_calls=1
+  subprogram name=denies low_pc=0x1400 high_pc=0x10 call_all_calls:flag=0
+`
+	for _, order := range bothOrders {
+		d := made(t, order, madeUnit+text)
+		for addr, want := range map[uint64]string{
+			0x1000: "f 1000 true 1020/false/g/1800 1030/true/elsewhere/0 1040/false//0",
+			0x10ff: "f 1000 true 1020/false/g/1800 1030/true/elsewhere/0 1040/false//0",
+			0x1800: "g 1800 true", 0x1204: "old 1200 true",
+			0x1210: "old 1210 true", 0x1220: "old 1220 true", 0x1230: "new 1230 true",
+			0x1304: "silent 1300 false 1308/false/g/1800", 0x1404: "denies 1400 false", 0x1500: "none", 0x9000: "none",
+		} {
+			tails, err := d.TailCalls(addr)
+			got := "none"
+			if tails != nil {
+				got = fmt.Sprintf("%s %x %v", tails.Func, tails.Entry, tails.All)
+				for _, c := range tails.Calls {
+					got += fmt.Sprintf(" %x/%v/%s/%x", c.PC, c.Exact, c.Func, c.Entry)
+				}
+			}
+			if got != want || err != nil {
+				t.Errorf("%v, %#x: got %q, %v, want %q", order, addr, got, err, want)
+			}
+		}
+	}
+}
+
 // TestVariables has the variables in scope, the parameters first, then the
 // innermost block.
 func TestVariables(t *testing.T) {

@@ -73,9 +73,10 @@ type Data struct {
 	split  splitFiles
 	work   work
 	types  map[typeKey]*Type
-	// members are those of the type that was asked for last.
-	members memberList
-	naming  int // types that were named for the one being named
+	// members and enumerators are those of the types that were asked for.
+	members     kept[memberList]
+	enumerators kept[[]Enumerator]
+	naming      int // types that were named for the one being named
 }
 
 // New returns the debug information in an ELF file, which must stay valid as
@@ -135,9 +136,11 @@ const (
 	// entryWork is what an entry, or one of a list of locations, counts. It takes as
 	// long as some line number operations.
 	entryWork = 4
+	// unitWork is what the header of a unit, or of a set of addresses, counts.
+	unitWork = 16
 	// callWork is what an inlined call counts: its ranges, its name and its place are
 	// read.
-	callWork = 32
+	callWork = 64
 	// share is how much of it a file takes at a time.
 	share = 1 << 16
 )

@@ -102,7 +102,7 @@ func (f *file) unitOffsets() []uint64 {
 	}
 	f.listed = true
 	r := f.reader(secInfo, 0)
-	for r.more() && len(f.offsets) < maxUnits && f.d.work.spend(1) {
+	for r.more() && len(f.offsets) < maxUnits && f.d.work.spend(entryWork) {
 		off := r.pos
 		n, _ := r.length()
 		if r.take(n); r.short {
@@ -114,7 +114,7 @@ func (f *file) unitOffsets() []uint64 {
 	return f.offsets
 }
 
-// unitHolding returns the unit that the entry at an offset is in, or nil.
+// unitHolding returns the unit that an offset may be in, or nil.
 func (f *file) unitHolding(off uint64) *unit {
 	offsets := f.unitOffsets()
 	i, found := slices.BinarySearch(offsets, off)
@@ -124,10 +124,7 @@ func (f *file) unitHolding(off uint64) *unit {
 	if i < 0 {
 		return nil
 	}
-	if u := f.unit(offsets[i]); u != nil && off >= u.first && off < u.end {
-		return u
-	}
-	return nil
+	return f.unit(offsets[i])
 }
 
 // supplement returns the supplementary file, or nil [DWARF 5, 7.3.6; dwz(1)].

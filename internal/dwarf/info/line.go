@@ -124,7 +124,7 @@ func (t *lineTable) readOldNames(r *reader) {
 		}
 		t.dirs = append(t.dirs, name)
 	}
-	t.files = []sourceFile{{name: []byte(t.u.name)}}
+	t.files = []sourceFile{{}}
 	for len(t.files) < maxFiles {
 		name := r.cstring()
 		if len(name) == 0 {
@@ -219,11 +219,8 @@ func (u *unit) lineAt(addr uint64) line {
 	if !t.haveSequences {
 		t.haveSequences = true
 		for r := t.r; r.more(); {
-			s := sequence{off: r.pos}
+			s := sequence{lo: math.MaxUint64, off: r.pos}
 			if !t.run(&r, func(row row, end bool) {
-				if s.hi == 0 {
-					s.lo = row.addr
-				}
 				s.lo, s.hi = min(s.lo, row.addr), max(s.hi, row.addr)
 			}) {
 				break

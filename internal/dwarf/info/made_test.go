@@ -160,7 +160,7 @@ func TestFunctions(t *testing.T) {
 // Names of C++ and Rust have those of the scopes around them.
 func TestQualifiedNames(t *testing.T) {
 	const text = `
-  namespace name=a
+  namespace name=a sibling=#m
     variable name=v
     namespace
       class_type name=c
@@ -168,7 +168,7 @@ func TestQualifiedNames(t *testing.T) {
         enumeration_type name=e
       subprogram name=g low_pc=0x1010 high_pc=0x10
     subprogram name=h low_pc=0x1020 high_pc=0x10
-  module name=m
+  module #m name=m
     union_type name=u
       interface_type name=i
         subprogram name=k low_pc=0x1030 high_pc=0x10
@@ -178,20 +178,26 @@ func TestQualifiedNames(t *testing.T) {
     lexical_block
       subprogram name=l low_pc=0x1040 high_pc=0x10
   subprogram low_pc=0x1050 high_pc=0x10
+  structure_type name=o
+    enumeration_type name=e
+      subprogram #n name=q declaration
+  structure_type name=p
+    subprogram name=r low_pc=0x1070 high_pc=0x10
+  subprogram specification=#n low_pc=0x1060 high_pc=0x10
 `
 	for language, want := range map[string]string{
-		"4":    "a::(anonymous namespace)::c::f a::(anonymous namespace)::g a::h m::u::i::k l ",
-		"0x1c": "a::(anonymous namespace)::c::f a::(anonymous namespace)::g a::h m::u::i::k l ",
-		"0x0c": "f g h k l ",
-		"0x1a": "a::(anonymous namespace)::c::f a::(anonymous namespace)::g a::h m::u::i::k l ",
-		"0x21": "a::(anonymous namespace)::c::f a::(anonymous namespace)::g a::h m::u::i::k l ",
-		"0x2b": "a::(anonymous namespace)::c::f a::(anonymous namespace)::g a::h m::u::i::k l ",
-		"0x3a": "a::(anonymous namespace)::c::f a::(anonymous namespace)::g a::h m::u::i::k l ",
-		"0x16": "f g h k l ",
+		"4":    "a::(anonymous namespace)::c::f a::(anonymous namespace)::g a::h m::u::i::k l  o::e::q p::r",
+		"0x1c": "a::(anonymous namespace)::c::f a::(anonymous namespace)::g a::h m::u::i::k l  o::e::q p::r",
+		"0x0c": "f g h k l  q r",
+		"0x1a": "a::(anonymous namespace)::c::f a::(anonymous namespace)::g a::h m::u::i::k l  o::e::q p::r",
+		"0x21": "a::(anonymous namespace)::c::f a::(anonymous namespace)::g a::h m::u::i::k l  o::e::q p::r",
+		"0x2b": "a::(anonymous namespace)::c::f a::(anonymous namespace)::g a::h m::u::i::k l  o::e::q p::r",
+		"0x3a": "a::(anonymous namespace)::c::f a::(anonymous namespace)::g a::h m::u::i::k l  o::e::q p::r",
+		"0x16": "f g h k l  q r",
 	} {
 		d := made(t, binary.LittleEndian, strings.Replace(madeUnit, "language=12", "language="+language, 1)+text)
 		var got []string
-		for addr := uint64(0x1000); addr < 0x1060; addr += 0x10 {
+		for addr := uint64(0x1000); addr < 0x1080; addr += 0x10 {
 			got = append(got, names(t, d, addr))
 		}
 		if strings.Join(got, " ") != want {

@@ -39,12 +39,44 @@ type Variant struct {
 // Generated ones have some thousands.
 const maxMembers = 1 << 14
 
-// memberList are the members of a type, kept because they are asked for several
-// times in a row.
+// memberList are the members of a type.
 type memberList struct {
-	of       *Type
 	list     []Member
 	variants *Variants
+}
+
+// size is how many members are held.
+func (l *memberList) size() int {
+	if l.variants == nil {
+		return len(l.list)
+	}
+	return len(l.list) + len(l.variants.List)
+}
+
+// maxParts bounds the members of all types that are kept, and the enumerators. It is
+// the largest type at each level that is shown, and takes some 20 MiB.
+const maxParts = 1 << 17
+
+// kept are lists of types, which are asked for again: variables of a type are often
+// next to each other, and recursive structures consist of each other.
+type kept[T any] struct {
+	lists map[typeKey]T
+	sum   int
+}
+
+// get returns the list of a type.
+func (k *kept[T]) get(t *Type) (list T, ok bool) {
+	list, ok = k.lists[typeKey{t.e.u.file, t.e.off}]
+	return list, ok
+}
+
+// put keeps a list of n parts, and forgets all others if they become too many.
+func (k *kept[T]) put(t *Type, list T, n int) {
+	n++ // an empty list takes something, too
+	if k.sum += n; k.lists == nil || k.sum > maxParts {
+		k.lists, k.sum = map[typeKey]T{}, n
+	}
+	k.lists[typeKey{t.e.u.file, t.e.off}] = list
 }
 
 // Members returns the members of a structure or union, base classes included,
@@ -55,10 +87,13 @@ func (t *Type) Members() (members []Member, variants *Variants) {
 	}
 	t.d.mu.Lock()
 	defer t.d.mu.Unlock()
-	if last := &t.d.members; last.of == t {
-		return last.list, last.variants
+	if l, ok := t.d.members.get(t); ok {
+		return l.list, l.variants
 	}
-	defer func() { t.d.members = memberList{t, members, variants} }()
+	defer func() {
+		l := memberList{slices.Clip(members), variants}
+		t.d.members.put(t, l, l.size())
+	}()
 	for c := range t.e.childEntries() {
 		if len(members) >= maxMembers {
 			break
@@ -197,16 +232,23 @@ type Enumerator struct {
 	Value uint64
 }
 
-// Enumerators returns the names of an enumeration.
+// Enumerators returns the names of an enumeration, up to 16384. The caller must not
+// change them.
 func (t *Type) Enumerators() []Enumerator {
 	if t.d == nil {
 		return nil
 	}
 	t.d.mu.Lock()
 	defer t.d.mu.Unlock()
+	if list, ok := t.d.enumerators.get(t); ok {
+		return list
+	}
 	var list []Enumerator
 	for c := range t.e.childEntries() {
-		if c.tag != tagEnumerator || len(list) >= maxMembers {
+		if len(list) >= maxMembers {
+			break
+		}
+		if c.tag != tagEnumerator {
 			continue
 		}
 		n := Enumerator{Name: c.u.str(c.attr(attrName))}
@@ -221,5 +263,7 @@ func (t *Type) Enumerators() []Enumerator {
 		}
 		list = append(list, n)
 	}
-	return slices.Clip(list)
+	list = slices.Clip(list)
+	t.d.enumerators.put(t, list, len(list))
+	return list
 }

@@ -73,7 +73,7 @@ func (g *ranges) sort() {
 // readAranges reads .debug_aranges [DWARF 5, 6.1.2].
 func (d *Data) readAranges() {
 	section := d.main.reader(secAranges, 0)
-	for section.more() && d.work.spend(1) {
+	for section.more() && d.work.spend(unitWork) {
 		off := section.pos
 		n, offsetSize := section.length()
 		begin := section.pos
@@ -112,6 +112,9 @@ func (d *Data) readUnitRanges() {
 	for _, off := range d.main.unitOffsets() {
 		if d.ranges.listed[off] {
 			continue
+		}
+		if !d.work.spend(unitWork) {
+			break
 		}
 		u := d.main.parseUnit(off)
 		if u == nil || u.kind == unitPartial || u.kind == unitType {

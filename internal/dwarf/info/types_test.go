@@ -47,6 +47,7 @@ func TestTypeNames(t *testing.T) {
 		{"  union_type #t\n", "union {...}", "union {...}"},
 		{"  enumeration_type #t\n", "enum {...}", "enum {...}"},
 		{"  namespace name=n\n    structure_type #t name=s\n", "struct s", "n::s"},
+		{"  namespace name=n\n    structure_type #t name=s\n      member name=m\n", "struct s", "n::s"},
 		{"  namespace name=n\n    typedef #t name=s type=#int\n", "s", "n::s"},
 		{"  namespace name=n\n    structure_type #d name=s declaration\n  structure_type #t specification=#d\n", "struct s", "n::s"},
 		{"  structure_type #t specification=#t\n", "struct {...}", "struct {...}"},
@@ -61,6 +62,9 @@ func TestTypeNames(t *testing.T) {
 		{"  volatile_type #t type=#a\n  array_type #a type=#v\n    subrange_type count=4\n  volatile_type #v type=#int\n", "volatile int [4]", "volatile int [4]"},
 		{"  volatile_type #t type=#a\n  array_type #a type=#v\n    subrange_type count=4\n  const_type #v type=#v2\n  volatile_type #v2 type=#int\n", "const volatile int [4]", "const volatile int [4]"},
 		{"  const_type #t type=#a\n  array_type #a type=#int\n    subrange_type count=4\n", "const int [4]", "const int [4]"},
+		{"  const_type #t type=#a\n  array_type #a type=#v\n    member name=m\n    subrange_type count=4\n  volatile_type #v type=#c\n  const_type #c type=#int\n", "volatile const int [4]", "volatile const int [4]"},
+		{"  const_type #t type=#a\n  array_type #a type=#v\n    subrange_type count=4\n  atomic_type #v type=#c\n  const_type #c type=#int\n", "_Atomic const int [4]", "_Atomic const int [4]"},
+		{"  const_type #t type=#a\n  array_type #a type=#v\n    subrange_type count=4\n  restrict_type #v type=#c\n  const_type #c type=#int\n", "restrict const int [4]", "restrict const int [4]"},
 		{"  const_type #t type=#a\n  const_type #a type=#int\n", "const const int", "const const int"},
 		{"  subroutine_type #t type=#int\n", "int (void)", "int ()"},
 		{"  subroutine_type #t\n    formal_parameter type=#char\n    formal_parameter\n    unspecified_parameters\n", "void (char, void, ...)", "void (char, void, ...)"},
@@ -133,6 +137,8 @@ func TestMembers(t *testing.T) {
 	tests := []struct{ text, little, big string }{
 		{"member name=a type=#int data_member_location=4", "a int +4", ""},
 		{"member type=#int", " int +0", ""},
+		{"member name=a type=0x3000", "a <nil> +0", ""},
+		{"member name=a type=#int data_member_location:exprloc=0604", "a int +0 0604", ""},
 		{"member name=a data_member_location:sdata=4", "a <nil> +4", ""},
 		{"member name=a type=#int external", "", ""},
 		{"member name=a type=#int declaration", "", ""},
@@ -182,7 +188,7 @@ func TestMembers(t *testing.T) {
 				t.Errorf("%v, %s: got %q, want %q", order, tt.text, got, want)
 			}
 		}
-		v := typeOfV(t, made(t, order, madeUnit+"  structure_type #t name=s\n    member name=a type=#int\n    variant_part discr=#d\n      member name=no type=#int\n      member #d name=d type=#int\n"+
+		v := typeOfV(t, made(t, order, madeUnit+"  structure_type #t name=s\n    member name=a type=#int\n    variant_part discr=#d\n      member name=no type=#int\n      member #d name=d type=#int\n      member name=no type=#int\n"+
 			"      variant discr_value=3 discr_value=4\n        variable name=x\n        member name=one type=#int data_member_location=4\n        member name=no type=#int\n      variant\n        member name=two type=#int\n"+
 			"      variant discr_list=0001\n    variant_part\n"+ofV))
 		members, vs := v.Members()
@@ -218,6 +224,7 @@ func TestBounds(t *testing.T) {
 		{"subrange_type upper_bound:sdata=-1", "0 true 0 false"},
 		{"subrange_type upper_bound:data4=0xffffffff", "0 true 0 false"},
 		{"subrange_type count:data4=0xffffffff", "0 true 0 false"},
+		{"subrange_type upper_bound:data8=0xffffffff", "4294967296 true 0 false"},
 		{"subrange_type upper_bound:data4=0xfffffffe", "4294967295 true 0 false"},
 		{"subrange_type", "0 false 0 false"},
 		{"subrange_type count=3 byte_stride=8", "3 true 0 true"},

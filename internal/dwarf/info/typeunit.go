@@ -1,20 +1,29 @@
 package info
 
-// typeUnits are the type units of a file by signature [DWARF 5, 7.3.2.4].
+// typeUnits says where the type units of a file are, by signature
+// [DWARF 5, 7.3.2.4]. A unit is decoded when one of its types is used.
 type typeUnits struct {
 	listed bool
-	units  map[uint64]*unit
-	old    *file // .debug_types [DWARF 4, 7.5.1.2]
+	at     map[uint64]typeUnit
+}
+
+type typeUnit struct {
+	in  *file // the file, or its .debug_types [DWARF 4, 7.5.1.2]
+	off uint64
 }
 
 // typeWithSignature returns the type that has a signature.
 func (f *file) typeWithSignature(signature uint64) (entry, bool) {
 	t := &f.types
 	if !t.listed {
-		t.listed, t.units = true, map[uint64]*unit{}
+		t.listed, t.at = true, map[uint64]typeUnit{}
 		f.listTypeUnits()
 	}
-	u := t.units[signature]
+	at, ok := t.at[signature]
+	if !ok {
+		return entry{}, false
+	}
+	u := at.in.unit(at.off)
 	if u == nil {
 		return entry{}, false
 	}
@@ -35,8 +44,7 @@ func (f *file) listTypeUnits() {
 	old.isTypes = true
 	old.contents, old.loaded = f.contents, f.loaded
 	old.contents[secInfo], old.loaded[secInfo] = data, true
-	old.types = typeUnits{listed: true, units: f.types.units}
-	f.types.old = old
+	old.types = typeUnits{listed: true, at: f.types.at}
 	f.addTypeUnits(old)
 }
 
@@ -44,13 +52,18 @@ func (f *file) listTypeUnits() {
 func (f *file) addTypeUnits(from *file) {
 	for _, off := range from.unitOffsets() {
 		r := from.reader(secInfo, off)
-		r.length()
-		version := r.uint(2)
-		if kind := r.byte(); !from.isTypes && (version != 5 || kind != unitType && kind != unitSplitType) {
-			continue
+		_, offsetSize := r.length()
+		if version := r.uint(2); from.isTypes {
+			r.take(offsetSize + 1) // debug_abbrev_offset, address_size
+		} else {
+			kind := r.byte()
+			if version != 5 || kind != unitType && kind != unitSplitType {
+				continue
+			}
+			r.take(1 + offsetSize)
 		}
-		if u := from.unit(off); u != nil && (u.kind == unitType || u.kind == unitSplitType) {
-			f.types.units[u.id] = u
+		if signature := r.uint(8); !r.short {
+			f.types.at[signature] = typeUnit{from, off}
 		}
 	}
 }

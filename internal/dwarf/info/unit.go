@@ -17,7 +17,6 @@ type unit struct {
 
 	// From the unit's entry.
 	lowPC      uint64
-	name       string
 	compDir    string
 	language   uint64
 	dwoName    string
@@ -35,10 +34,17 @@ type unit struct {
 	table         *lineTable
 }
 
+// maxKept bounds the decoded units that a file keeps, of some 500 bytes each.
+const maxKept = 1 << 16
+
 // unit returns the unit whose header is at an offset, or nil.
 func (f *file) unit(off uint64) *unit {
 	u, ok := f.units[off]
 	if !ok {
+		if len(f.units) >= maxKept {
+			clear(f.units)
+			clear(f.abbrevs)
+		}
 		u = f.parseUnit(off)
 		f.units[off] = u
 	}
@@ -46,8 +52,11 @@ func (f *file) unit(off uint64) *unit {
 }
 
 func (f *file) parseUnit(off uint64) *unit {
-	u := &unit{file: f, off: off, kind: unitCompile}
+	u := unit{file: f, off: off, kind: unitCompile}
 	bad := func(field, format string, args ...any) *unit {
+		if f.d.work.err != nil {
+			return nil // only the first is told, and there may be millions
+		}
 		f.bad(secInfo, off, field, fmt.Sprintf(format, args...))
 		return nil
 	}
@@ -87,8 +96,10 @@ func (f *file) parseUnit(off uint64) *unit {
 	}
 	u.first = r.pos
 	u.abbrevs = f.abbrevsAt(table)
-	u.readEntry()
-	return u
+	good := new(unit)
+	*good = u
+	good.readEntry()
+	return good
 }
 
 // readEntry reads what the first entry says about the whole unit.
@@ -102,13 +113,11 @@ func (u *unit) readEntry() {
 		return
 	}
 	// Strings and addresses are in tables that later attributes locate.
-	var low, name, dir, dwo value
+	var low, dir, dwo value
 	for s, v := range e.attributes() {
 		switch s {
 		case attrLowPC:
 			low = v
-		case attrName:
-			name = v
 		case attrCompDir:
 			dir = v
 		case attrDwoName, attrGNUDwoName:
@@ -131,6 +140,6 @@ func (u *unit) readEntry() {
 			u.id = v.num
 		}
 	}
-	u.name, u.compDir, u.dwoName = u.str(name), u.str(dir), u.str(dwo)
+	u.compDir, u.dwoName = u.str(dir), u.str(dwo)
 	u.lowPC, _ = u.addr(low)
 }

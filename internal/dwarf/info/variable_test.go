@@ -142,6 +142,24 @@ func TestLocationLists(t *testing.T) {
 		{"indexes", 5, false, func(b *testkit.Bytes) {
 			b.D8(3).ULEB(0).ULEB(0x10).ULEB(1).D8(0x50).D8(2).ULEB(1).ULEB(2).ULEB(1).D8(0x51).D8(0)
 		}, [3]string{"50", "51", "none"}},
+		{"DWARF 4, ranges from 0", 4, false, func(b *testkit.Bytes) {
+			b.D64(^uint64(0), 0, 0, 0x1004).D16(1).D8(0x4f).D64(0x1004, 0x1005).D16(2).D8(0x50, 0x50).D64(0x1014, 0x1020).D16(1).D8(0x51).D64(0, 0)
+		}, [3]string{"5050", "51", "none"}},
+		{"split DWARF 4, from a base", 4, true, func(b *testkit.Bytes) {
+			b.D8(4).D32(4, 5).D16(1).D8(0x50).D8(1).ULEB(1).D8(4).D32(0, 4).D16(1).D8(0x4f).D8(4).D32(4, 0x10).D16(1).D8(0x51).D8(0)
+		}, [3]string{"50", "51", "none"}},
+		{"split DWARF 4, an unknown kind", 4, true, func(b *testkit.Bytes) {
+			b.D8(3).ULEB(0).D32(0x10).D16(1).D8(0x50).D8(5, 3).ULEB(1).D32(0x10).D16(1).D8(0x51)
+		}, [3]string{"50", "none", "none"}},
+		{"an unknown kind", 5, false, func(b *testkit.Bytes) {
+			b.D8(3).ULEB(0).ULEB(0x10).ULEB(1).D8(0x50).D8(10, 3).ULEB(1).ULEB(0x10).ULEB(1).D8(0x51).D8(0)
+		}, [3]string{"50", "none", "none"}},
+		{"an empty default", 5, false, func(b *testkit.Bytes) {
+			b.D8(5).ULEB(0).D8(7).D64(0x1000, 0x1010).ULEB(1).D8(0x50).D8(0)
+		}, [3]string{"50", "", ""}},
+		{"a base by its index", 5, false, func(b *testkit.Bytes) {
+			b.D8(1).ULEB(1).D8(4).ULEB(4, 8).ULEB(1).D8(0x51).D8(4).ULEB(0x10, 0x11).ULEB(1).D8(0x52).D8(0)
+		}, [3]string{"none", "51", "52"}},
 		{"addresses, a default", 5, false, func(b *testkit.Bytes) {
 			b.D8(5).ULEB(1).D8(0x53).D8(7).D64(0x1000, 0x1010).ULEB(1).D8(0x50).D8(8).D64(0x1010).ULEB(8).ULEB(1).D8(0x51).D8(0)
 		}, [3]string{"50", "51", "53"}},

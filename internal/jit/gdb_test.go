@@ -1,4 +1,4 @@
-package gdbjit
+package jit
 
 import (
 	"encoding/binary"

@@ -1,6 +1,4 @@
-// Package gdbjit reads gdb's JIT compilation interface: the list in which a
-// process has the ELF images that describe code which it compiled.
-package gdbjit
+package jit
 
 import (
 	"errors"
@@ -21,8 +19,8 @@ const (
 	maxEntries = 1 << 18
 )
 
-// Entry locates an ELF image in the memory of the process that describes the
-// code of a just-in-time compiler. Neither the address nor the size, which is in
+// Entry locates what describes the code of a just-in-time compiler in the memory of
+// the process: an ELF image, or records of another kind, as of Erlang. Neither the address nor the size, which is in
 // bytes, has been checked.
 type Entry struct{ Addr, Size uint64 }
 

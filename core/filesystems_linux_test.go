@@ -1,0 +1,170 @@
+package core
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sfcore/sfcore/memreader"
+)
+
+func TestDoubt(t *testing.T) {
+	known := fileSystems{"00:01": memfdType}
+	known.add([]byte(`22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+30 22 0:42 / /run/user/1000/gvfs rw,nosuid - fuse.gvfsd-fuse gvfsd-fuse rw,user_id=1000
+31 22 0:43 / /mnt\040x rw master:1 propagate_from:2 - fuse - rw
+32 22 0:256 / /overlay rw - overlay overlay rw,lowerdir=/a - fuse
+33 22 259:3 / /ntfs rw - fuseblk /dev/nvme0n1p3 rw
+34 22 x:y / /damaged rw - fuse a b
+35
+36 22 0:44 / /ctl rw - fusectl fusectl rw
+`))
+	for dev, want := range map[string]string{
+		"08:01":  "",
+		"00:01":  "",
+		"00:2a":  "of type fuse.gvfsd-fuse",
+		"00:2b":  "of type fuse",
+		"00:100": "",
+		"103:03": "of type fuseblk",
+		"00:2c":  "",
+		"00:2d":  "which is not mounted",
+		"08:02":  "", // a disk: FUSE without one is not there
+	} {
+		if got := known.doubt(&procMapping{dev: dev, inode: 7}); got != want {
+			t.Errorf("%s: got %q, want %q", dev, got, want)
+		}
+	}
+	if got := known.doubt(&procMapping{dev: "00:00"}); got != "" {
+		t.Errorf("memory without a file: got %q", got)
+	}
+}
+
+// TestOwnFileSystems expects this program's own file, and a file that is mounted
+// nowhere, to be known.
+func TestOwnFileSystems(t *testing.T) {
+	d, err := openProc(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	known, _ := d.fileSystems()
+	fd, err := unix.MemfdCreate("x", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	for _, name := range []string{"/proc/self/exe", "/proc/self/fd"} {
+		var st unix.Stat_t
+		if err := unix.Stat(name, &st); err != nil {
+			t.Fatal(err)
+		}
+		if dev := device(unix.Major(st.Dev), unix.Minor(st.Dev)); known[dev] == "" {
+			t.Logf("%s: device %s has no type", name, dev) // as below overlayfs
+		}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		t.Fatal(err)
+	}
+	if dev := device(unix.Major(st.Dev), unix.Minor(st.Dev)); known[dev] != memfdType {
+		t.Errorf("memfd: got %q for device %s", known[dev], dev)
+	}
+}
+
+// TestOpeningIsBounded waits for files that are not opened.
+func TestOpeningIsBounded(t *testing.T) {
+	d, err := openProc(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	text, err := d.read("maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, err := parseMaps(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := newHeldFiles()
+	held.hold(d, maps)
+	if len(held.files) == 0 || len(held.problems) > 0 || held.left == maxOpening {
+		t.Fatalf("got %d files, %v, %v left", len(held.files), held.problems, held.left)
+	}
+	held.close()
+	late, silent := newHeldFiles(), make(chan *os.File, 1)
+	silent <- nil
+	late.left = 20 * time.Millisecond
+	late.receive([]procMapping{{inode: 1}, {inode: 2, Mapping: Mapping{Path: "/x"}}, {inode: 3}}, silent)
+	if len(late.problems) != 1 || late.problems[0].Error() != "/x: its file system did not answer in 2s; it and 1 more files are not opened" || late.left != 0 {
+		t.Errorf("got %v, %v left", late.problems, late.left)
+	}
+}
+
+// TestCarefulMemory reads pages of a file that may never answer only if they are in
+// memory.
+func TestCarefulMemory(t *testing.T) {
+	f, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	page := uint64(unix.Getpagesize())
+	if err := f.Truncate(int64(4 * page)); err != nil {
+		t.Fatal(err)
+	}
+	data, err := unix.Mmap(int(f.Fd()), 0, int(4*page), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(data) }()
+	data[0], data[page] = 1, 1 // the other two are not in memory
+	d, err := openProc(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	live, err := memreader.OpenLive(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &carefulMemory{Live: live}
+	defer func() { _ = c.Close() }()
+	if c.pagemap, err = d.open("pagemap", os.O_RDONLY); err != nil {
+		t.Skip(err)
+	}
+	lo := addressOf(data)
+	if !c.present(lo) {
+		t.Skip("this system does not tell which pages are in memory")
+	}
+	c.avoid([]span{{lo, lo + 4*page, lo + 4*page}})
+	n, err := c.ReadMem(make([]byte, 4*page), lo)
+	fault := (*memreader.FaultError)(nil)
+	if n != int(2*page) || !errors.As(err, &fault) || fault.Addr != lo+2*page {
+		t.Errorf("got %d bytes, %v; want two pages", n, err)
+	}
+	copies := []memreader.Copy{
+		{Addr: lo + page, Data: make([]byte, 2*page)},
+		{Addr: lo + 3*page, Data: make([]byte, page)},
+		{Addr: lo, Data: make([]byte, page)},
+	}
+	c.ReadAll(copies, nil)
+	for i, want := range []uint64{page, 0, page} {
+		if got := &copies[i]; got.N != int(want) || (got.Err == nil) != (uint64(len(got.Data)) == want) {
+			t.Errorf("copy %d: got %d bytes, %v", i, got.N, got.Err)
+		}
+	}
+	if c.present(lo+2*page) || c.present(lo+3*page) {
+		t.Error("reading brought pages into memory")
+	}
+	c.avoid(nil)
+	if n, err := c.ReadMem(make([]byte, 4*page), lo); n != int(4*page) || err != nil {
+		t.Errorf("without doubt: got %d bytes, %v", n, err)
+	}
+}
+
+func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(&b[0]))) }
