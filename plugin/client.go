@@ -21,6 +21,7 @@ type Client struct {
 	rpc     proto.PluginClient
 	broker  *goplugin.GRPCBroker
 	process *goplugin.Client
+	child   *child // nil if another host started it
 }
 
 // StartOptions are the choices of Start. The zero StartOptions are the defaults.
@@ -29,7 +30,7 @@ type StartOptions struct {
 	Logger hclog.Logger
 	// Reattachable leaves out TLS between host and plugin, which go-plugin needs
 	// to give a ReattachConfig. The connection is a Unix socket that only this
-	// user can open.
+	// user can open, but for Windows, where every local user can.
 	Reattachable bool
 }
 
@@ -39,7 +40,15 @@ const startTime = time.Minute
 // Start starts the plugin, which is "sfcore plugin", and connects to it. Close
 // ends it. If the host is killed, the plugin ends by itself; see [Server.Linger].
 func Start(ctx context.Context, cmd *exec.Cmd, opts StartOptions) (*Client, error) {
-	return connect(ctx, &goplugin.ClientConfig{Cmd: cmd, AutoMTLS: !opts.Reattachable, Logger: opts.Logger})
+	ch := &child{cmd: cmd}
+	c, err := connect(ctx, &goplugin.ClientConfig{
+		RunnerFunc: ch.prepare, UnixSocketConfig: &goplugin.UnixSocketConfig{}, AutoMTLS: !opts.Reattachable, Logger: opts.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.child = ch
+	return c, nil
 }
 
 // Reattach connects to a plugin that [Client.ReattachConfig] describes. Sessions
@@ -104,7 +113,13 @@ func dispense(process *goplugin.Client) (*Client, error) {
 
 // ReattachConfig is how another host connects to the plugin, which must have
 // been started with Reattachable; nil otherwise.
-func (c *Client) ReattachConfig() *goplugin.ReattachConfig { return c.process.ReattachConfig() }
+func (c *Client) ReattachConfig() *goplugin.ReattachConfig {
+	config := c.process.ReattachConfig()
+	if config != nil && c.child != nil {
+		config.Pid = c.child.cmd.Process.Pid
+	}
+	return config
+}
 
 // Close ends the plugin and all sessions.
 func (c *Client) Close() { c.process.Kill() }
@@ -147,7 +162,7 @@ func (c *Client) OpenImage(ctx context.Context, img *core.Image, opts process.Op
 		return nil, err
 	}
 	id := c.broker.NextId()
-	stop := serveImage(c.broker, id, img)
+	stop := c.serveImage(id, img)
 	req.Process = &proto.OpenRequest_Host{Host: id}
 	s, err := c.open(ctx, req)
 	if err != nil {
@@ -160,11 +175,14 @@ func (c *Client) OpenImage(ctx context.Context, img *core.Image, opts process.Op
 
 // serveImage serves an image to the plugin until stop is called. stop waits for
 // the last read.
-func serveImage(broker *goplugin.GRPCBroker, id uint32, img *core.Image) (stop func()) {
+func (c *Client) serveImage(id uint32, img *core.Image) (stop func()) {
 	servers, done := make(chan *grpc.Server, 1), make(chan struct{})
 	go func() {
 		defer close(done)
-		broker.AcceptAndServe(id, func(opts []grpc.ServerOption) *grpc.Server {
+		c.broker.AcceptAndServe(id, func(opts []grpc.ServerOption) *grpc.Server {
+			if c.child != nil {
+				_ = c.child.dir.restrict() // nobody else can enter the directory
+			}
 			s := grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(maxMessage), grpc.WaitForHandlers(true))...)
 			proto.RegisterHostServer(s, &hosting{img: img})
 			servers <- s

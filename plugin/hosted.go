@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -46,11 +45,11 @@ type hostConn struct {
 }
 
 // dialHost connects to the host's server. The connection lasts as long as ctx.
-func dialHost(ctx context.Context, broker *goplugin.GRPCBroker, id uint32) (*hostConn, error) {
-	if broker == nil {
+func dialHost(ctx context.Context, dial dialFunc, id uint32) (*hostConn, error) {
+	if dial == nil {
 		return nil, status.Error(codes.FailedPrecondition, "there is no broker on this connection")
 	}
-	conn, err := broker.DialWithOptions(id, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
+	conn, err := dial(id, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
 	if err != nil {
 		return nil, status.Errorf(codes.Unavailable, "the host's connection %d: %v", id, err)
 	}

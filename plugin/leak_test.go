@@ -11,8 +11,12 @@ import (
 
 // TestLeaks opens and closes sessions, of core files and of this process's
 // images, in turn, and leaves one walk in the middle.
-func TestLeaks(t *testing.T) {
-	c := inProcess(t, openTest)
+func TestLeaks(t *testing.T) { leaks(t, inProcess(t, openTest)) }
+
+// TestLeaksRelayed does it with sessions that are served elsewhere.
+func TestLeaksRelayed(t *testing.T) { leaks(t, serve(t, relaying(nil))) }
+
+func leaks(t *testing.T, c *Client) {
 	p, img := coreOf("amd64-v2-stripped-debuglink"), manyThreads(1, 3)
 	testkit.Leaks(t, 100, func(n int) {
 		s, err := openEither(t, c, n%4 == 0, img, p)

@@ -50,7 +50,14 @@ type served struct {
 }
 
 func (p *served) GRPCServer(broker *goplugin.GRPCBroker, s *grpc.Server) error {
-	proto.RegisterPluginServer(s, &service{open: p.server.Open, broker: broker})
+	dial := func(id uint32, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
+		return broker.DialWithOptions(id, opts...)
+	}
+	if p.server.relay != nil {
+		p.server.relay.dial = dial
+		return nil
+	}
+	proto.RegisterPluginServer(s, &service{open: p.server.Open, dial: dial})
 	return nil
 }
 

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if !canStart() {
-		if err := flag.Set("test.skip", "^(Example|TestStart|TestReattach|TestKilledHost)$"); err != nil {
+		if err := flag.Set("test.skip", "^(Example|TestStart|TestReattach|TestKilled.*)$"); err != nil {
 			panic(err)
 		}
 	}
@@ -80,9 +80,14 @@ func openTest(ctx context.Context, p Spec) (*process.Process, error) {
 // inProcess returns a client of a plugin in this process.
 func inProcess(t testing.TB, open OpenFunc) *Client {
 	t.Helper()
+	return serve(t, &Server{Open: open})
+}
+
+// serve returns a client of a server in this process.
+func serve(t testing.TB, server *Server) *Client {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	configs, done := make(chan *goplugin.ReattachConfig, 1), make(chan struct{})
-	server := &Server{Open: open}
 	go server.serve(ctx, &goplugin.ServeTestConfig{Context: ctx, ReattachConfigCh: configs, CloseCh: done})
 	c, err := connect(t.Context(), &goplugin.ClientConfig{Reattach: <-configs})
 	if err != nil {

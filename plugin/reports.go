@@ -78,7 +78,7 @@ func truncationReport(m *proto.Truncation) *report.Truncation {
 func signalReport(m *proto.Signal) *report.Signal {
 	s := &report.Signal{
 		Number: int(m.GetNumber()), Name: m.GetName(), Code: int(m.GetCode()), CodeName: m.GetCodeName(),
-		Address: optAddr(m.Address), SenderPID: int(m.GetSenderPid()), Thread: int(m.GetThread()), Meaning: m.GetMeaning(),
+		Address: optAddr(m.Address), SenderPID: int(m.GetSenderPid()), Thread: int(m.GetThread()), Meaning: m.GetMeaning(), Fault: report.Fault(m.GetFault()),
 	}
 	if m.SenderUid != nil {
 		uid := int(m.GetSenderUid())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -43,9 +44,17 @@ type Server struct {
 	// [DefaultLinger]. For its first connection the plugin waits a minute or, if
 	// that is longer, Linger.
 	Linger time.Duration
+	// Session, if not nil, has another process serve each session, so that this one
+	// survives what a process costs: it starts one that calls [Server.ServeSession],
+	// to read from in and write to out, and waits for its end, which it brings about
+	// when ctx ends. An error says why the process ended early, and is the answer to
+	// all calls of the session. Session does not close the files.
+	Session func(ctx context.Context, in, out *os.File) error
 
+	relay *relay // if Session is set
 	grpc  *grpc.Server
 	conns *connections
+	dir   *socketDir // nil within a test
 }
 
 // errNotHost is returned by the halves of the glue that nobody calls.
@@ -61,8 +70,15 @@ func Started() bool {
 // the plugin, when there has been no connection for the time of Linger, or when
 // ctx ends and calls have had a short time to finish. It takes over standard
 // output, for the handshake, and standard error, for the log. It exits if there is
-// no host: see [Started].
+// no host: see [Started]. Only this user can connect, but for Windows, where every
+// local user can, unless the host asks for TLS.
 func (s *Server) Serve(ctx context.Context) {
+	var err error
+	if s.dir, err = makePrivate(); err != nil {
+		newLogger().Error("making a directory for sockets", "error", err)
+		return
+	}
+	defer s.dir.leave()
 	s.serve(ctx, nil)
 }
 
@@ -73,6 +89,10 @@ const stopTime = 2 * time.Second
 // channel of test: see [Reattach].
 func (s *Server) ServeTest(ctx context.Context, test *goplugin.ServeTestConfig) { s.serve(ctx, test) }
 
+func newLogger() hclog.Logger {
+	return hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: os.Stderr, JSONFormat: true})
+}
+
 func (s *Server) serve(ctx context.Context, test *goplugin.ServeTestConfig) {
 	linger := s.Linger
 	if linger == 0 {
@@ -81,21 +101,21 @@ func (s *Server) serve(ctx context.Context, test *goplugin.ServeTestConfig) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.conns = newConnections(linger, cancel)
+	var more []grpc.ServerOption
+	if s.Session != nil {
+		s.relay = &relay{run: s.Session}
+		more = append(more, grpc.UnknownServiceHandler(s.relay.handle))
+	}
 	defer s.conns.drain(stopTime)
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig:  Handshake(),
 		VersionedPlugins: versions(&served{server: s}),
-		Logger:           hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: os.Stderr, JSONFormat: true}),
+		Logger:           newLogger(),
 		Test:             test,
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			s.grpc = grpc.NewServer(append(opts,
-				grpc.StatsHandler(s.conns),
-				grpc.MaxRecvMsgSize(maxMessage),
-				grpc.MaxConcurrentStreams(maxCalls),
-				grpc.UnaryInterceptor(catchUnary),
-				grpc.StreamInterceptor(catchStream),
-			)...)
+			s.grpc = grpc.NewServer(slices.Concat(opts, s.conns.options(), more)...)
 			context.AfterFunc(ctx, s.stop)
+			_ = s.dir.restrict() // nobody else can enter the directory
 			return s.grpc
 		},
 	})
@@ -103,6 +123,14 @@ func (s *Server) serve(ctx context.Context, test *goplugin.ServeTestConfig) {
 
 // maxCalls bounds the calls in progress on a connection.
 const maxCalls = 256
+
+// options are those of every server.
+func (c *connections) options() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.StatsHandler(c), grpc.MaxRecvMsgSize(maxMessage), grpc.MaxConcurrentStreams(maxCalls),
+		grpc.UnaryInterceptor(catchUnary), grpc.StreamInterceptor(catchStream),
+	}
+}
 
 // stop ends the server, after the calls in progress if they do not take long.
 // gRPC's graceful stop would never end, because go-plugin's own calls last as long

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sfcore/sfcore/report"
 
-	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -42,12 +41,21 @@ const (
 // service implements the protocol's service Plugin.
 type service struct {
 	proto.UnimplementedPluginServer
-	open   OpenFunc
-	broker *goplugin.GRPCBroker
+	open OpenFunc
+	dial dialFunc
 }
+
+// dialFunc connects to what a host serves under an id.
+type dialFunc func(id uint32, opts ...grpc.DialOption) (*grpc.ClientConn, error)
 
 // Open implements proto.PluginServer.
 func (s *service) Open(ctx context.Context, req *proto.OpenRequest) (*proto.OpenReply, error) {
+	return openSession(ctx, req, s.openIn)
+}
+
+// openSession begins a session, in which a function opens the process that a valid
+// request names.
+func openSession(ctx context.Context, req *proto.OpenRequest, openIn func(*session, *proto.OpenRequest) error) (*proto.OpenReply, error) {
 	if err := checkOpen(req); err != nil {
 		return nil, err
 	}
@@ -57,7 +65,7 @@ func (s *service) Open(ctx context.Context, req *proto.OpenRequest) (*proto.Open
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, sess.cancel)()
-	if err := s.openIn(sess, req); err != nil {
+	if err := openIn(sess, req); err != nil {
 		conn.end(id)
 		return nil, openError(ctx, err)
 	}
@@ -71,7 +79,7 @@ func (s *service) openIn(sess *session, req *proto.OpenRequest) error {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	if host, ok := req.GetProcess().(*proto.OpenRequest_Host); ok {
-		h, err := dialHost(sess.ctx, s.broker, host.Host)
+		h, err := dialHost(sess.ctx, s.dial, host.Host)
 		if err != nil {
 			return err
 		}
@@ -266,8 +274,12 @@ func functionMessage(f *process.Function) *proto.Function {
 
 // Close implements proto.PluginServer.
 func (s *service) Close(ctx context.Context, req *proto.CloseRequest) (*proto.CloseReply, error) {
-	if !connectionOf(ctx).end(req.GetSession()) {
-		return nil, status.Errorf(codes.NotFound, "the connection has no session %d", req.GetSession())
+	return closeSession(ctx, req.GetSession())
+}
+
+func closeSession(ctx context.Context, id uint64) (*proto.CloseReply, error) {
+	if !connectionOf(ctx).end(id) {
+		return nil, status.Errorf(codes.NotFound, "the connection has no session %d", id)
 	}
 	return new(proto.CloseReply), nil
 }

@@ -47,6 +47,7 @@ type session struct {
 	process *process.Process
 	tids    map[int]int // index in Image.Threads by thread id
 	host    *hostConn   // of a host-provided process
+	worker  *worker     // serves the session in this one's place; nil if none does
 }
 
 // newConnections calls stop when there has been no connection for the time of
@@ -190,7 +191,10 @@ func (s *session) close() {
 	if s.host != nil {
 		s.host.close()
 	}
-	s.process, s.host = nil, nil
+	if s.worker != nil {
+		s.worker.close()
+	}
+	s.process, s.host, s.worker = nil, nil, nil
 }
 
 // with calls f with the process, which stays open meanwhile.

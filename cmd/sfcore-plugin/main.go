@@ -8,10 +8,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/plugin"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind/gostack"
@@ -29,14 +31,52 @@ docs/plugin.md shows how to do without. To see stacks yourself:
 
 func main() {
 	linger := flag.Duration("linger", plugin.DefaultLinger, "end after this long without a connection")
+	session := flag.Bool("session", false, "serve one session on standard input and output, for "+os.Args[0])
+	var limits limit.Limits
+	flag.Var(&limits.Memory, "max-memory", "end the session of a process when it takes more memory")
+	flag.DurationVar(&limits.Processor, "max-total-time", 0, "end the session of a process when it has taken more processor time")
 	flag.Parse()
-	if !plugin.Started() {
+	server := &plugin.Server{Open: open, Linger: *linger}
+	err := limits.Check()
+	switch {
+	case err != nil:
+	case *session:
+		limits.Collect()
+		err = server.ServeSession(os.Stdin, os.Stdout)
+	case !plugin.Started():
 		fmt.Fprint(os.Stderr, byHand)
 		os.Exit(1)
+	default:
+		if !limits.None() {
+			server.Session = (&sessions{limits, os.Stderr}).run
+		}
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		server.Serve(ctx)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	(&plugin.Server{Open: open, Linger: *linger}).Serve(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sfcore-plugin:", err)
+		os.Exit(2)
+	}
+}
+
+// sessions are served by processes with these limits.
+type sessions struct {
+	limit.Limits
+	log *os.File // standard error, which the plugin takes over
+}
+
+func (s *sessions) run(ctx context.Context, in, out *os.File) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, append(s.Args(), "-session")...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, s.log
+	if err := s.Run(cmd, "the session"); err != nil || cmd.ProcessState.Success() {
+		return err
+	}
+	return fmt.Errorf("the process of the session ended: %v", cmd.ProcessState)
 }
 
 func open(ctx context.Context, p plugin.Spec) (*process.Process, error) {

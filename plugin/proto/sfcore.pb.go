@@ -908,7 +908,10 @@ type Signal struct {
 	// The id of the thread that got it.
 	Thread int64 `protobuf:"varint,8,opt,name=thread,proto3" json:"thread,omitempty"`
 	// A sentence that says what happened.
-	Meaning       string `protobuf:"bytes,9,opt,name=meaning,proto3" json:"meaning,omitempty"`
+	Meaning string `protobuf:"bytes,9,opt,name=meaning,proto3" json:"meaning,omitempty"`
+	// The class of what happened, as docs/report.md lists them. "" if the signal
+	// tells nothing besides its name, or from a plugin that does not classify.
+	Fault         string `protobuf:"bytes,10,opt,name=fault,proto3" json:"fault,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1002,6 +1005,13 @@ func (x *Signal) GetThread() int64 {
 func (x *Signal) GetMeaning() string {
 	if x != nil {
 		return x.Meaning
+	}
+	return ""
+}
+
+func (x *Signal) GetFault() string {
+	if x != nil {
+		return x.Fault
 	}
 	return ""
 }
@@ -1724,7 +1734,8 @@ type Frame struct {
 	// The canonical frame address.
 	Cfa *uint64 `protobuf:"fixed64,4,opt,name=cfa,proto3,oneof" json:"cfa,omitempty"`
 	// How this frame was found from the one below it: registers, sframe,
-	// frame-pointer, cfi, code, signal, entry, pclntab or goroutine.
+	// frame-pointer, cfi, code, signal, entry, pclntab or goroutine; tail-call for a
+	// function that is not on the stack, since it jumped to that of the frame below.
 	Method string `protobuf:"bytes,5,opt,name=method,proto3" json:"method,omitempty"`
 	// full, checked or guess; never rises towards the outer frames.
 	Trust string `protobuf:"bytes,6,opt,name=trust,proto3" json:"trust,omitempty"`
@@ -4112,7 +4123,7 @@ const file_sfcore_proto_rawDesc = "" +
 	"\n" +
 	"executable\x18\x05 \x01(\tR\n" +
 	"executable\x120\n" +
-	"\x06signal\x18\x06 \x01(\v2\x18.sfcore.plugin.v1.SignalR\x06signal\"\x94\x02\n" +
+	"\x06signal\x18\x06 \x01(\v2\x18.sfcore.plugin.v1.SignalR\x06signal\"\xaa\x02\n" +
 	"\x06Signal\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -4124,7 +4135,9 @@ const file_sfcore_proto_rawDesc = "" +
 	"\n" +
 	"sender_uid\x18\a \x01(\x03H\x01R\tsenderUid\x88\x01\x01\x12\x16\n" +
 	"\x06thread\x18\b \x01(\x03R\x06thread\x12\x18\n" +
-	"\ameaning\x18\t \x01(\tR\ameaningB\n" +
+	"\ameaning\x18\t \x01(\tR\ameaning\x12\x14\n" +
+	"\x05fault\x18\n" +
+	" \x01(\tR\x05faultB\n" +
 	"\n" +
 	"\b_addressB\r\n" +
 	"\v_sender_uid\"*\n" +

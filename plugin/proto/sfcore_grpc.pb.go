@@ -50,7 +50,8 @@ const (
 // for a session, thread, module or process that is not there,
 // PERMISSION_DENIED if the system does not let sfcore look at a process,
 // FAILED_PRECONDITION for a file that cannot be used, RESOURCE_EXHAUSTED if the
-// connection has too many sessions, UNAVAILABLE if the host failed to provide
+// connection has too many sessions or a session took more memory or time than the
+// plugin was told to allow, UNAVAILABLE if the host failed to provide
 // what it promised. The message is a sentence for the user.
 type PluginClient interface {
 	// Open opens a process. The session belongs to the connection on which it was
@@ -257,7 +258,8 @@ type Plugin_GoroutinesClient = grpc.ServerStreamingClient[Goroutine]
 // for a session, thread, module or process that is not there,
 // PERMISSION_DENIED if the system does not let sfcore look at a process,
 // FAILED_PRECONDITION for a file that cannot be used, RESOURCE_EXHAUSTED if the
-// connection has too many sessions, UNAVAILABLE if the host failed to provide
+// connection has too many sessions or a session took more memory or time than the
+// plugin was told to allow, UNAVAILABLE if the host failed to provide
 // what it promised. The message is a sentence for the user.
 type PluginServer interface {
 	// Open opens a process. The session belongs to the connection on which it was
