@@ -45,7 +45,7 @@ func newError(id int, format string, args ...any) error {
 // describe makes the protocol's form of an error. In a format braces stand for
 // variables, so text with braces has to be one.
 func describe(err error) *godap.ErrorMessage {
-	m := &godap.ErrorMessage{Id: idInternal, Format: err.Error()}
+	m := &godap.ErrorMessage{Id: idInternal, Format: lines(err.Error())}
 	if pe := (*protocolError)(nil); errors.As(err, &pe) {
 		m.Id, m.ShowUser = pe.id, pe.show
 	}

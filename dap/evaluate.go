@@ -100,7 +100,7 @@ func (p *place) register(name string) (v uint64, ok bool, err error) {
 		if a.Raw[i].Name != name {
 			continue
 		}
-		if !p.inFrame() || p.stack.physical[p.ref.frame] > 0 {
+		if !p.inFrame() || !p.stack.innermost(p.ref.frame) {
 			return 0, true, newError(idExpression, "$%s was not recovered in this frame", name)
 		}
 		b, known := rawBytes(a, &a.Raw[i], p.stack.walked.Thread)
@@ -121,7 +121,7 @@ func (p *place) wideRegister(expression string) (*godap.EvaluateResponseBody, bo
 			continue
 		}
 		v := godap.Variable{Value: notRecovered}
-		known := p.inFrame() && p.stack.physical[p.ref.frame] == 0 && p.snap.vectorVariable(&v, p.stack.walked.Thread, i, &raw[i])
+		known := p.inFrame() && p.stack.innermost(p.ref.frame) && p.snap.vectorVariable(&v, p.stack.walked.Thread, i, &raw[i])
 		body := &godap.EvaluateResponseBody{Result: v.Value, Type: v.Type}
 		if known {
 			body.VariablesReference = p.snap.refs.id(ref{kind: refVector, thread: p.ref.thread, frame: p.ref.frame, item: i})

@@ -29,7 +29,7 @@ func (s *session) remoteSource(r *report.Frame) *godap.Source {
 		snap.remoteIDs[f] = index
 	}
 	return &godap.Source{
-		Name: path.Base(r.File), Origin: "debuginfod",
+		Name: oneLine(path.Base(r.File)), Origin: "debuginfod",
 		SourceReference: snap.refs.id(ref{kind: refRemote, item: index}),
 	}
 }

@@ -73,16 +73,16 @@ func (s *session) sendModules(snap *snapshot, reason string) {
 
 func describeModule(r report.Module) module {
 	var m module
-	m.Id, m.Name, m.Path = r.BuildID, path.Base(r.Path), r.Path
+	m.Id, m.Name, m.Path = r.BuildID, oneLine(path.Base(r.Path)), oneLine(r.Path)
 	if r.BuildID == "" {
-		m.Id = r.Path
+		m.Id = m.Path
 	}
 	if r.File != "" {
-		m.Path = r.File
+		m.Path = oneLine(r.File)
 	}
 	m.Version = r.BuildID
 	m.AddressRange = fmt.Sprintf("%#x-%#x", uint64(r.Base), uint64(r.End))
-	m.SymbolFilePath = r.Debug
+	m.SymbolFilePath = oneLine(r.Debug)
 	m.SymbolStatus = symbolStatus(&r)
 	m.Unwind, m.Match = unwindSource(&r), string(r.Match)
 	return m

@@ -31,7 +31,7 @@ func (s *snapshot) groupVariables(st *stack, r ref) []godap.Variable {
 			continue
 		}
 		note := fmt.Sprintf("%d registers", size)
-		if st.physical[r.frame] > 0 && g >= groupFlags {
+		if !st.innermost(r.frame) && g >= groupFlags {
 			note = notRecovered + ": known only where the thread stopped"
 		}
 		vars = append(vars, godap.Variable{
@@ -83,7 +83,7 @@ func (s *snapshot) registerVariables(st *stack, r ref, format *godap.ValueFormat
 	for i := range list {
 		v := godap.Variable{Name: list[i].Name, Value: notRecovered, EvaluateName: "$" + list[i].Name}
 		switch {
-		case st.physical[r.frame] > 0:
+		case !st.innermost(r.frame):
 		case r.item != groupVector:
 			s.rawVariable(&v, st.walked.Thread, &list[i], format)
 		case s.vectorVariable(&v, st.walked.Thread, i, &list[i]):

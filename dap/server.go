@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -37,6 +38,11 @@ type Server struct {
 	// Idle ends a session after this long without a message from the client; 0
 	// for never.
 	Idle time.Duration
+	// Session, if not nil, has another process serve each session: it starts one that
+	// reads from in and writes to out, and waits for its end, which it brings about
+	// when ctx ends. An error says why the process ended early: the client is told, and
+	// the requests that it waits for fail. Session does not close the files.
+	Session func(ctx context.Context, in, out *os.File) error
 }
 
 // maxSessions bounds the sessions of a listener.
@@ -53,6 +59,9 @@ var ErrIdle = errors.New("the session was idle for too long")
 // written to w. It returns nil when the client disconnects, or ends the input;
 // ErrIdle; or what is wrong with r or w. A Read of r may outlast it.
 func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) error {
+	if s.Session != nil {
+		return relay(ctx, s.Session, r, w)
+	}
 	return newSession(s, w).run(ctx, r)
 }
 

@@ -379,22 +379,26 @@ func TestDamagedMessages(t *testing.T) {
 		{"negative size", "Content-Length: -1\r\n\r\n{}", "", true},
 		{"huge size", "Content-Length: 99999999999999\r\n\r\n{}", "", true},
 		{"another protocol", "GET / HTTP/1.1\r\n\r\n", "", true},
+		{"a web page's request", "POST /a:b HTTP/1.1\r\n" + hello, "", true},
+		{"a web page's fields", "Origin: null\r\n" + hello, "", true},
 		{"endless header", strings.Repeat("x", 1<<20), "", true},
 		{"endless fields", strings.Repeat("a: b\r\n", 1<<16), "", true},
 		{"cut off", hello + "Content-Length: 100\r\n\r\n{", "initialize+", true},
 		{"cut off in a header", hello + "Content-Le", "initialize+", true},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var out bytes.Buffer
-			err := (&Server{Open: openCore}).Serve(context.Background(), strings.NewReader(tt.input), &out)
-			if (err != nil) != tt.wantErr {
-				t.Errorf("got error %v, want one: %v", err, tt.wantErr)
-			}
-			if got := strings.Join(answers(t, &out), " "); got != tt.answers {
-				t.Errorf("got answers %q, want %q", got, tt.answers)
-			}
-		})
+		for how, server := range map[string]*Server{"": {Open: openCore}, ", relayed": relaying(nil)} {
+			t.Run(tt.name+how, func(t *testing.T) {
+				var out bytes.Buffer
+				err := server.Serve(context.Background(), strings.NewReader(tt.input), &out)
+				if (err != nil) != tt.wantErr {
+					t.Errorf("got error %v, want one: %v", err, tt.wantErr)
+				}
+				if got := strings.Join(answers(t, &out), " "); got != tt.answers {
+					t.Errorf("got answers %q, want %q", got, tt.answers)
+				}
+			})
+		}
 	}
 }
 

@@ -68,9 +68,9 @@ func (s *snapshot) name() string {
 	img := s.process.Image()
 	switch {
 	case img.Executable != "":
-		return path.Base(img.Executable)
+		return oneLine(path.Base(img.Executable))
 	case img.Name != "":
-		return img.Name
+		return oneLine(img.Name)
 	}
 	return "process"
 }

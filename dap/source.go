@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfcore/sfcore/internal/display"
+
 	godap "github.com/google/go-dap"
 )
 
@@ -39,7 +41,7 @@ func (s *session) local(file string) string {
 }
 
 func fileSource(name string) *godap.Source {
-	return &godap.Source{Name: path.Base(name), Path: name}
+	return &godap.Source{Name: oneLine(path.Base(name)), Path: name}
 }
 
 // sourceOf returns the source of frame i and the line in it: of its file or,
@@ -125,7 +127,7 @@ const maxName = 80
 // fileName makes a file name of the name of a function.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
+		if display.Unsafe(r) || strings.ContainsRune(`/\:*?"<>|`, r) {
 			return '_'
 		}
 		return r

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sfcore/sfcore/internal/display"
 	"github.com/sfcore/sfcore/report"
 
 	godap "github.com/google/go-dap"
@@ -28,8 +29,19 @@ type stack struct {
 	sourced  bool    // a frame has a source file on this machine
 }
 
-// frame returns the physical frame that frame i belongs to.
-func (st *stack) frame(i int) *unwind.Frame { return &st.walked.Frames[st.physical[i]] }
+// frame returns the physical frame that frame i belongs to. A frame that is not on the
+// stack has no registers but the pc.
+func (st *stack) frame(i int) *unwind.Frame {
+	if r := &st.Frames[i]; r.Method.Inferred() {
+		return &unwind.Frame{PC: uint64(r.PC), Exact: r.Exact, Method: r.Method, Trust: r.Trust}
+	}
+	return &st.walked.Frames[st.physical[i]]
+}
+
+// innermost reports whether frame i has all registers of the thread.
+func (st *stack) innermost(i int) bool {
+	return st.physical[i] == 0 && !st.Frames[i].Method.Inferred()
+}
 
 // stack returns the stack of the thread with an id of the protocol.
 func (s *session) stack(ctx context.Context, id int) (*stack, error) {
@@ -50,10 +62,10 @@ func (s *session) stack(ctx context.Context, id int) (*stack, error) {
 	walker.RecoverRegisters(st.walked)
 	physical := int32(0)
 	for i := range st.Frames {
-		st.physical = append(st.physical, physical)
-		if !st.Frames[i].Inlined {
+		if i > 0 && !st.Frames[i-1].Inlined && !st.Frames[i].Method.Inferred() {
 			physical++
 		}
+		st.physical = append(st.physical, physical)
 		st.sourced = st.sourced || s.local(st.Frames[i].File) != ""
 	}
 	if len(snap.recent) >= maxStacks {
@@ -196,13 +208,22 @@ func (s *session) frameOf(ctx context.Context, id int) (*stack, ref, error) {
 // address is an address as the protocol has it: a memory reference.
 func address(a uint64) string { return fmt.Sprintf("0x%x", a) }
 
-// oneLine replaces characters that cannot be displayed on one line: names in a
-// core may contain anything.
+// oneLine makes text safe to display on one line: names in a core may contain
+// anything.
 func oneLine(text string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+	return strings.TrimSpace(display.Text(strings.Map(func(r rune) rune {
+		if r < ' ' {
 			return ' '
 		}
 		return r
-	}, text))
+	}, text)))
+}
+
+// lines is oneLine for text that may have several.
+func lines(text string) string {
+	all := strings.Split(text, "\n")
+	for i, line := range all {
+		all[i] = display.Text(line)
+	}
+	return strings.Join(all, "\n")
 }

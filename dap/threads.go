@@ -42,7 +42,7 @@ func (s *snapshot) threadName(th *core.Thread) string {
 	if th.Crashed && img.Signal != nil {
 		text += " " + img.Signal.Name
 	}
-	return text
+	return oneLine(text)
 }
 
 // thread returns the thread with an id of the protocol.

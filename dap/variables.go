@@ -46,6 +46,9 @@ func (s *session) variableScopes(st *stack, r ref) []godap.Scope {
 // scopeOf returns the variables of frame i, which may be an inlined one; nil if
 // there is no debug information for it.
 func (s *session) scopeOf(st *stack, i int) *process.Scope {
+	if st.Frames[i].Method.Inferred() {
+		return nil
+	}
 	first := i
 	for first > 0 && st.physical[first-1] == st.physical[i] {
 		first--

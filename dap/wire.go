@@ -18,7 +18,7 @@ const (
 	maxHeader = 4096
 
 	// maxHeaderLines bounds the lines of a header: there are two fields.
-	maxHeaderLines = 16
+	maxHeaderLines = 4
 
 	// maxMessage bounds a message of the client, as go-dap does. The largest
 	// that editors send are breakpoints of a file.
@@ -31,9 +31,15 @@ const (
 // errTooLarge is a message that was skipped.
 var errTooLarge = fmt.Errorf("a message is larger than %d bytes", maxMessage)
 
-// readMessage reads the content of a message [DAP: Base Protocol]. After
+// errHTTP keeps web pages out, which may send requests to ports of this machine.
+var errHTTP = errors.New("this is a request of HTTP, as browsers send; sfcore speaks only the Debug Adapter Protocol")
+
+// readMessage reads the content of a message of the client [DAP: Base Protocol]. After
 // errTooLarge the next one can be read; other errors are final.
-func readMessage(r *bufio.Reader) ([]byte, error) {
+func readMessage(r *bufio.Reader) ([]byte, error) { return readContent(r, maxMessage) }
+
+// readContent reads the content of a message of at most so many bytes.
+func readContent(r *bufio.Reader, most int64) ([]byte, error) {
 	size := int64(-1)
 	for n := 0; ; n++ {
 		line, err := r.ReadSlice('\n')
@@ -49,17 +55,19 @@ func readMessage(r *bufio.Reader) ([]byte, error) {
 		if len(name) == 0 && size >= 0 {
 			break
 		}
-		if !ok {
-			return nil, fmt.Errorf("%q is not a header field; is this the Debug Adapter Protocol?", line)
-		}
-		if bytes.EqualFold(name, []byte("Content-Length")) {
+		switch {
+		case bytes.Contains(line, []byte(" HTTP/")):
+			return nil, errHTTP
+		case ok && bytes.EqualFold(name, []byte("Content-Length")):
 			size, err = strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)
 			if err != nil || size < 0 || size > maxSkipped {
-				return nil, fmt.Errorf("Content-Length: %s is not a size", value)
+				return nil, fmt.Errorf("Content-Length: %q is not a size", value)
 			}
+		case !ok || !bytes.EqualFold(name, []byte("Content-Type")):
+			return nil, fmt.Errorf("%q is not a header field of the Debug Adapter Protocol", line)
 		}
 	}
-	if size > maxMessage {
+	if size > most {
 		if _, err := io.CopyN(io.Discard, r, size); err != nil {
 			return nil, err
 		}
@@ -101,7 +109,7 @@ func (s *sender) respond(req *request, body any, err error) {
 	r.Type, r.RequestSeq, r.Command, r.Success = "response", req.Seq, req.Command, err == nil
 	if err != nil {
 		m := describe(err)
-		r.Message = err.Error()
+		r.Message = lines(err.Error())
 		if errors.Is(err, errCancelled) {
 			r.Message = "cancelled" // as the specification spells it
 		}
@@ -118,7 +126,7 @@ func (s *sender) event(name string, body any) {
 
 // output shows text to the user.
 func (s *sender) output(category, format string, args ...any) {
-	s.event("output", &godap.OutputEventBody{Category: category, Output: fmt.Sprintf(format, args...) + "\n"})
+	s.event("output", &godap.OutputEventBody{Category: category, Output: lines(fmt.Sprintf(format, args...)) + "\n"})
 }
 
 func (s *sender) send(message any, seq *int) {
