@@ -62,8 +62,8 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return fmt.Errorf("unknown command %q for %s%s", name, cmd.CommandPath(), hint)
 }
 
-// checkDirs checks that the directories that a flag names exist. An empty name
-// stands for a flag that was not given.
+// checkDirs checks that the directories that a flag names exist, and those of
+// [pathFlag] that they can be read. An empty name stands for a flag that was not given.
 func checkDirs(flag string, names ...string) error {
 	for _, name := range names {
 		if name == "" {
@@ -72,6 +72,12 @@ func checkDirs(flag string, names ...string) error {
 		st, err := os.Stat(name)
 		if err == nil && !st.IsDir() && flag != pathFlag {
 			err = errors.New(name + " is not a directory")
+		}
+		if err == nil && st.IsDir() && flag == pathFlag { // which is searched
+			var f *os.File
+			if f, err = os.Open(name); err == nil {
+				f.Close()
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", flag, err)

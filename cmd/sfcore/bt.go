@@ -9,11 +9,13 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sfcore/sfcore/internal/picture"
 	"github.com/sfcore/sfcore/report"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/process"
 )
 
@@ -28,6 +30,8 @@ type btCommand struct {
 	group   bool
 	source  int
 	locals  bool
+	redact  bool
+	picture *picture.Collection // of all snapshots; nil if the format is not a picture
 }
 
 func newBtCommand() *cobra.Command {
@@ -62,8 +66,9 @@ frame is marked, every frame further out carries at least the same mark. The las
 line of a stack says why it ends.
 
 With --sandbox, sfcore first gives up the rights to change files, run programs,
-use the network and inspect other processes: use it for crash handlers. It may
-still unpack a compressed core to a temporary file.
+use the network and inspect other processes, and all capabilities: use it for
+crash handlers. It may still unpack a compressed core to a temporary file, and
+reads what its user may read; with --user it becomes another user first.
 
 With -p, sfcore stops the process, copies its registers and stacks, and lets it
 continue. It does everything else before and after. The last line says how long
@@ -88,9 +93,11 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	c.live.register(cmd)
 	c.dlv.register(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.format, "format", "text", "print text, json (one document), jsonl (one line per thread) or folded (for flame graphs)")
+	f.StringVar(&c.format, "format", "text", formatHelp)
 	f.StringVar(&c.color, "color", "auto", "colour the text: auto, always or never")
+	f.BoolVar(&c.redact, "redact", false, redactHelp)
 	f.BoolVar(&c.sandbox, "sandbox", false, "give up the rights to change files, run programs and use the network (Linux)")
+	f.Var(&c.user, "user", "with --sandbox: become `UID[:GID]`, without other groups, once the core is open")
 	f.BoolVar(&c.group, "group", false, "print threads with the same stack once: the crashed thread, then the most frequent stack first")
 	f.IntSliceVar(&c.threads, "thread", nil, "print only thread `TID` (repeatable)")
 	f.IntVar(&c.source, "source", -1, "print the source line of every frame, and `N` lines around it")
@@ -103,18 +110,8 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	return cmd
 }
 
-// formats are the formats in which stacks are printed.
-var formats = []string{"text", "json", "jsonl", "folded"}
-
-func checkFormat(name string) error {
-	if !slices.Contains(formats, name) {
-		return fmt.Errorf("--format: unknown format %q; use text, json, jsonl or folded", name)
-	}
-	return nil
-}
-
 func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
-	if err := checkFormat(c.format); err != nil {
+	if err := checkFormat(c.format, c.group, c.redact, c.locals); err != nil {
 		return err
 	}
 	if c.group && c.locals {
@@ -127,12 +124,23 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	if cmd.Flags().Changed("source") && c.source < 0 {
 		return fmt.Errorf("--source %d: must not be negative", c.source)
 	}
+	if c.user.given && !c.sandbox {
+		return errors.New("--user needs --sandbox")
+	}
+	c.picture = newPicture(c.format, picture.Threads, c.redact, c.hidden(args)...)
 	if c.live.pid != 0 {
 		if c.sandbox {
 			return errors.New("--sandbox cannot be combined with -p: the sandbox blocks ptrace")
 		}
-		return c.runLive(cmd, paint)
+		err = c.runLive(cmd, paint)
+	} else {
+		err = c.runOnce(cmd, paint, args)
 	}
+	return drawPicture(cmd, c.picture, c.format, err)
+}
+
+// runOnce prints a core, or what dlv holds.
+func (c *btCommand) runOnce(cmd *cobra.Command, paint painter, args []string) error {
 	t, err := c.openProcess(cmd.Context(), &c.dlv, args)
 	if err != nil {
 		return err
@@ -166,9 +174,14 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	form := newFormat(c.format, paint, c.verbose, c.sources(t))
 	head := t.Head()
+	if c.picture != nil {
+		hideMappings(c.picture, t)
+	}
 	_, _ = out.Write(form.head(&head))
 	separator := ""
-	cut, guessed := 0, 0 // stacks that are not complete, by why
+	var full error                     // why no more threads are added to the picture
+	cut, guessed := 0, 0               // stacks that are not complete, by why
+	missing := map[memreader.Why]int{} // stacks that end where memory is missing
 	complete := len(threads) > 0 && t.Image().Truncated == nil
 	used := sync.Pool{New: func() any { return new(rendered) }}
 	for r := range process.Parallel(cmd.Context(), t, threads, func(w *process.Walker, th *core.Thread) *rendered {
@@ -178,8 +191,16 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		if c.locals {
 			w.AddVariables(s, report)
 		}
-		r.text = form.thread(r.text[:0], groups[th].report(report))
-		r.complete, r.ended = s.Complete(), s.Stop.Complete()
+		r.complete, r.ended, r.fault = s.Complete(), s.Stop.Complete(), nil
+		_ = errors.As(s.Stop.Detail, &r.fault)
+		if c.picture != nil {
+			r.thread = pictured(r.thread.Frames[:0], report, r.complete)
+			if report.Crashed && c.format == "html" {
+				r.thread.Lines = crashSources(t, report, c.around())
+			}
+		} else {
+			r.text = form.thread(r.text[:0], groups[th].report(report))
+		}
 		return r
 	}) {
 		switch complete = complete && r.complete; {
@@ -188,6 +209,14 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 			guessed++
 		default:
 			cut++
+			if r.fault != nil {
+				missing[r.fault.Why]++
+			}
+		}
+		if c.picture != nil {
+			if full = c.picture.Add(&r.thread); full != nil {
+				break
+			}
 		}
 		_, _ = out.WriteString(separator)
 		separator = form.separator()
@@ -201,9 +230,18 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	if err := out.Flush(); err != nil { // the first error of all the writes
 		return fmt.Errorf("writing the result: %w", err)
 	}
+	if c.picture != nil {
+		c.picture.EndSnapshot(&head, describeModules(t), t.Problems())
+	}
 	sayProblems(cmd.ErrOrStderr(), t)
 	if cut+guessed > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), sayIncomplete(len(threads), cut, guessed))
+	}
+	if live, beyond, late := t.Image().Live, missing[memreader.OverBudget], missing[memreader.OutOfTime]; live != nil && beyond+late > 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), sayCut(live, beyond, late))
+	}
+	if full != nil {
+		return full
 	}
 	if !complete || cmd.Context().Err() != nil {
 		return incompleteError{}
@@ -219,10 +257,20 @@ func (c *btCommand) sources(t *process.Process) *sources {
 	return &sources{process: t, around: min(c.source, maxAround)}
 }
 
-// rendered is the text of a thread.
+// around returns how many lines around that of a frame a page shows.
+func (c *btCommand) around() int {
+	if c.source < 0 {
+		return sourcesAround
+	}
+	return min(c.source, maxAround)
+}
+
+// rendered is the text of a thread, or the thread for a picture.
 type rendered struct {
 	text            []byte
+	thread          picture.Thread
 	complete, ended bool // the stack is complete; its end was reached
+	fault           *memreader.FaultError
 }
 
 // sayIncomplete explains why the exit status is 1: of all stacks, some were cut off
@@ -280,6 +328,8 @@ func newFormat(name string, paint painter, verbose bool, sources *sources) forma
 		return jsonLines{}
 	case "folded":
 		return foldedFormat{}
+	case "html", "pprof", "speedscope":
+		return pictureFormat{}
 	}
 	return &textFormat{paint: paint, verbose: verbose, sources: sources}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,12 +11,15 @@ import (
 	"time"
 
 	"github.com/sfcore/sfcore/internal/delve/goroutines"
+	"github.com/sfcore/sfcore/internal/picture"
 	"github.com/sfcore/sfcore/report"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/unwind/gostack"
 )
 
 // delveProgram is the program that runs delve; see docs/RATIONALE.md.
@@ -30,7 +34,8 @@ type goroutinesCommand struct {
 	all    bool
 	locals bool
 	pid    int
-	memory byteSize
+	memory limit.Size
+	redact bool
 }
 
 func newGoroutinesCommand() *cobra.Command {
@@ -56,9 +61,9 @@ that makes delve fail ends only that program.
 
 Goroutines of Go's runtime are left out, as in Go's own tracebacks.
 
-With -p, sfcore stops the process, copies its memory, up to --memory, and lets it
-continue. That takes about a quarter of a second per gigabyte. The last line says
-how long the process stood still.`,
+With -p, sfcore stops the process, copies all goroutines and their stacks, then
+other memory, up to --memory in all, and lets it continue. That takes about a quarter of a second per gigabyte. The last line says
+how long the process stood still. Variables on the heap may need more --memory.`,
 		Example: `  sfcore goroutines core.1234
   sfcore goroutines --group core.1234 ./server
   sfcore goroutines --goroutine 18 --locals core.1234
@@ -73,11 +78,12 @@ how long the process stood still.`,
 		RunE:              c.run,
 	}
 	c.register(cmd)
-	c.memory = 1 << 30
+	c.memory = 128 << 20
 	f := cmd.Flags()
 	f.IntVarP(&c.pid, "pid", "p", 0, "print the goroutines of live process `PID`")
 	f.Var(&c.memory, "memory", "with -p: copy up to `SIZE` of memory, for example 8G")
-	f.StringVar(&c.format, "format", "text", "print text, json (one document), jsonl (one line per goroutine) or folded (for flame graphs)")
+	f.StringVar(&c.format, "format", "text", strings.Replace(formatHelp, "thread", "goroutine", 1))
+	f.BoolVar(&c.redact, "redact", false, redactHelp)
 	f.StringVar(&c.color, "color", "auto", "colour the text: auto, always or never")
 	f.BoolVar(&c.group, "group", false, "print goroutines with the same stack once, the most frequent stack first")
 	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of frames")
@@ -91,7 +97,7 @@ how long the process stood still.`,
 }
 
 func (c *goroutinesCommand) run(cmd *cobra.Command, args []string) error {
-	if err := checkFormat(c.format); err != nil {
+	if err := checkFormat(c.format, c.group, c.redact, c.locals); err != nil {
 		return err
 	}
 	paint, err := newPainter(c.color, cmd.OutOrStdout())
@@ -105,7 +111,10 @@ func (c *goroutinesCommand) run(cmd *cobra.Command, args []string) error {
 	defer t.Close()
 	l := &goroutineLister{command: c, process: t, out: bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)}
 	l.form = newGoroutineFormat(c.format, paint)
-	return l.print(cmd)
+	if l.picture = newPicture(c.format, picture.Goroutines, c.redact, c.hidden(args)...); l.picture != nil {
+		hideMappings(l.picture, t)
+	}
+	return drawPicture(cmd, l.picture, c.format, l.print(cmd))
 }
 
 // maxGoroutineStop bounds the time for which a live process is held.
@@ -116,7 +125,7 @@ func (c *goroutinesCommand) openGo(ctx context.Context, args []string) (*process
 	if c.pid == 0 {
 		return c.open(ctx, args)
 	}
-	return c.attach(ctx, c.pid, core.AttachOptions{Memory: uint64(c.memory), MaxStop: maxGoroutineStop})
+	return c.attach(ctx, c.pid, core.AttachOptions{Memory: uint64(c.memory), MaxStop: maxGoroutineStop, Follow: gostack.FollowAll})
 }
 
 // goroutineLister prints goroutines.
@@ -125,12 +134,14 @@ type goroutineLister struct {
 	process *process.Process
 	out     *bufio.Writer
 	form    goroutineFormat
+	picture *picture.Collection // nil if the format is not a picture
 
 	groups     []*report.Goroutine // with --group
 	byStack    map[string]*report.Goroutine
 	begun      bool
 	printed    int
 	hidden     int
+	full       error // why no more goroutines are added to the picture
 	incomplete bool
 	without    string // why delve did not take part; "" if it did
 }
@@ -158,8 +169,9 @@ func (l *goroutineLister) print(cmd *cobra.Command) error {
 	}
 	err := goroutines.List(cmd.Context(), l.process, opts, func(r *report.Goroutine, complete bool) bool {
 		l.add(r, complete)
-		return len(l.command.ids) == 0 || len(left) > 0
+		return l.full == nil && (len(l.command.ids) == 0 || len(left) > 0)
 	})
+	err = cmp.Or(err, l.full)
 	if err != nil && !l.begun {
 		return err
 	}
@@ -168,6 +180,10 @@ func (l *goroutineLister) print(cmd *cobra.Command) error {
 	for _, r := range l.groups {
 		l.write(r)
 	}
+	if l.picture != nil {
+		head := l.process.Head()
+		l.picture.EndSnapshot(&head, describeModules(l.process), l.process.Problems())
+	}
 	_, _ = l.out.Write(l.form.tail(l.process, l.hidden, l.without))
 	if err := l.out.Flush(); err != nil { // the first error of all the writes
 		return fmt.Errorf("writing the result: %w", err)
@@ -175,6 +191,10 @@ func (l *goroutineLister) print(cmd *cobra.Command) error {
 	sayProblems(cmd.ErrOrStderr(), l.process)
 	if l.without != "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: delve did not take part: %s; goroutines are those of the runtime's own list, without variables\n", plain(l.without))
+	}
+	if live := l.process.Image().Live; live != nil && live.MemoryCut > 0 && (l.incomplete || err != nil || l.command.locals) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %v of memory were not copied, because --memory is %v: raise it if stacks or variables are missing\n",
+			limit.Size(live.MemoryCut), l.command.memory)
 	}
 	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: the list is incomplete: %s\n", plain(err.Error()))
@@ -201,7 +221,11 @@ func (l *goroutineLister) begin() {
 func (l *goroutineLister) add(r *report.Goroutine, complete bool) {
 	l.begin()
 	l.incomplete = l.incomplete || !complete
-	if !l.command.group {
+	switch {
+	case l.picture != nil:
+		l.full = l.picture.Add(picturedGoroutine(r, complete))
+		return
+	case !l.command.group:
 		l.write(r)
 		return
 	}

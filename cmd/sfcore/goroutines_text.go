@@ -26,6 +26,8 @@ func newGoroutineFormat(name string, paint painter) goroutineFormat {
 		return goroutineLines{}
 	case "folded":
 		return goroutineFolded{}
+	case "html", "pprof", "speedscope":
+		return goroutinePicture{}
 	}
 	return &goroutineText{textFormat{paint: paint}}
 }

@@ -1,14 +1,23 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	godap "github.com/google/go-dap"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfcore/sfcore/dap"
+	"github.com/sfcore/sfcore/dap/daptest"
+	"github.com/sfcore/sfcore/internal/display"
 )
 
 // hostileNames are what the names of a case become: of the same length, so that
@@ -20,6 +29,8 @@ var hostileNames = [][2]string{
 	{"threads", "t\x1b[8m\x7fs"},
 	{"main.", "m\x1b[K."},
 	{"worker", "w\x1b[2Kx"},
+	{"crash_leaf", "\u200d\u2028\u061c\u00ad"},   // invisible, and a line of its own
+	{"thread_entry", "\U000e0041\ufeff\u2029xy"}, // a tag
 }
 
 // hostileCase copies a case and gives it hostile names.
@@ -88,6 +99,15 @@ func TestHostileNames(t *testing.T) {
 	for _, args := range [][]string{
 		append([]string{"bt", core}, path...),
 		append([]string{"bt", "-v", "--source", "1", core}, path...),
+		append([]string{"bt", "--format", "folded", core}, path...),
+		append([]string{"bt", "--format", "json", core}, path...),
+		append([]string{"bt", "--format", "jsonl", "-v", core}, path...),
+		append([]string{"info", "--format", "json", core}, path...),
+		{"goroutines", "--format", "json", "--path", filepath.Dir(goExe), goCore},
+		{"sframe", "dump", "--format", "json", exe},
+		{"sframe", "check", "--format", "json", exe},
+		{"sframe", "compare", "--format", "json", exe},
+		{"sframe", "coverage", "--format", "json", exe},
 		{"bt", "-v", core},
 		append([]string{"bt", cut}, path...),
 		{"bt", missing},
@@ -121,7 +141,7 @@ func TestHostileNames(t *testing.T) {
 			seen = seen || strings.Contains(text, `\u001b`)
 			for i, r := range text {
 				raw := r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd")
-				if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 || isBidi(r) || raw {
+				if display.Unsafe(r) && r != '\n' && r != '\t' || raw {
 					t.Errorf("%q: got %q", args, text[max(0, i-60):min(len(text), i+20)])
 					break
 				}
@@ -130,5 +150,95 @@ func TestHostileNames(t *testing.T) {
 	}
 	if !seen {
 		t.Error("no name was escaped: this tests nothing")
+	}
+}
+
+// What an editor is told of such names has no such characters either. Only paths
+// of sources are as they are: the editor opens them.
+func TestHostileNamesInEditors(t *testing.T) {
+	core, exe := hostileCase(t, filepath.Join(coresDir, "amd64-v3-threads"))
+	client, adapter := net.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- (&dap.Server{Open: openForDAP}).Serve(t.Context(), adapter, adapter) }()
+	var read bytes.Buffer
+	c := daptest.New(io.TeeReader(client, &read), client)
+	do := func(command string, args map[string]any) map[string]any {
+		t.Helper()
+		var body map[string]any
+		_ = c.Do(command, args, &body) // errors are read, too
+		return body
+	}
+	list := func(body map[string]any, key string) (all []map[string]any) {
+		items, _ := body[key].([]any)
+		for _, item := range items {
+			all = append(all, item.(map[string]any))
+		}
+		return all
+	}
+	do("initialize", map[string]any{"adapterID": "x"})
+	do("attach", map[string]any{"coreFile": core, "paths": []string{filepath.Dir(exe)}})
+	do("configurationDone", nil)
+	do("modules", nil)
+	do("loadedSources", nil)
+	for _, th := range list(do("threads", nil), "threads")[:2] {
+		do("exceptionInfo", map[string]any{"threadId": th["id"]})
+		for _, f := range list(do("stackTrace", map[string]any{"threadId": th["id"]}), "stackFrames") {
+			for _, s := range list(do("scopes", map[string]any{"frameId": f["id"]}), "scopes") {
+				do("variables", map[string]any{"variablesReference": s["variablesReference"]})
+			}
+			if source, ok := f["source"].(map[string]any); ok {
+				do("source", map[string]any{"source": source, "sourceReference": source["sourceReference"]})
+			}
+			for _, text := range []string{"bt", "bt all", "info threads", "info modules", "info mappings", "info problems", "info signal", "sframe", "info symbol $pc", "$pc", "x/4gx $sp", "x/4i $pc", "\x1b\u202e"} {
+				do("evaluate", map[string]any{"expression": text, "context": "repl", "frameId": f["id"]})
+			}
+			do("disassemble", map[string]any{"memoryReference": f["instructionPointerReference"], "instructionCount": 8})
+		}
+	}
+	do("completions", map[string]any{"text": "", "column": 1})
+	do("attach", map[string]any{"coreFile": core + "\u202e"})
+	do("disconnect", nil)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	_ = client.Close()
+	<-c.Ended()
+	escaped := 0
+	for r := bufio.NewReader(&read); ; {
+		content, err := godap.ReadBaseMessage(r)
+		if err != nil {
+			break
+		}
+		var m any
+		if err := json.Unmarshal(content, &m); err != nil {
+			t.Fatal(err)
+		}
+		eachText(m, "", func(key, text string) {
+			escaped += strings.Count(text, `\u`)
+			if i := strings.IndexFunc(text, func(r rune) bool { return display.Unsafe(r) && r != '\n' && r != '\t' }); i >= 0 {
+				t.Errorf("%s: got %q", key, text[max(0, i-80):min(len(text), i+20)])
+			}
+		})
+	}
+	if escaped == 0 {
+		t.Error("no name was escaped: this tests nothing")
+	}
+}
+
+// eachText calls f with all strings of a JSON value, but for the paths of sources.
+func eachText(v any, key string, f func(key, text string)) {
+	switch v := v.(type) {
+	case string:
+		f(key, v)
+	case []any:
+		for _, item := range v {
+			eachText(item, key, f)
+		}
+	case map[string]any:
+		for k, item := range v {
+			if !strings.HasSuffix(key, ".source") || k != "path" {
+				eachText(item, key+"."+k, f)
+			}
+		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
@@ -49,7 +48,7 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	if c.format == "json" {
 		head.Threads, head.Modules, head.Problems = []report.Thread{}, modules, t.Problems()
-		if err := json.NewEncoder(out).Encode(&head); err != nil {
+		if err := writeJSON(out, &head); err != nil {
 			return err
 		}
 	} else {

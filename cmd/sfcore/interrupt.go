@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"github.com/sfcore/sfcore/internal/limit"
 )
 
 // patience is how long sfcore runs before it handles interrupts. Handling them
@@ -18,6 +20,7 @@ const patience = 50 * time.Millisecond
 func interruptible() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	later := time.AfterFunc(patience, func() {
+		limit.CollectFrom(enoughMemory)
 		interrupts := make(chan os.Signal, 1)
 		signal.Notify(interrupts, os.Interrupt)
 		<-interrupts

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind/gostack"
 )
@@ -16,16 +18,20 @@ import (
 // liveFlags are the flags for live processes.
 type liveFlags struct {
 	pid      int
-	budget   byteSize
+	budget   limit.Size
+	total    limit.Size
 	interval time.Duration
 	count    int
+	fuse     bool
 }
 
 func (l *liveFlags) register(cmd *cobra.Command) {
-	l.budget = core.DefaultStackBudget
+	l.budget, l.total = core.DefaultStackBudget, core.DefaultStackTotal
 	f := cmd.Flags()
 	f.IntVarP(&l.pid, "pid", "p", 0, "print the stacks of live process `PID`")
 	f.Var(&l.budget, "stack-budget", "with -p: copy up to `SIZE` of each stack, for example 4M")
+	f.Var(&l.total, "stack-total", "with -p: copy up to `SIZE` of all stacks together, for example 1G; if they have more, less of the largest")
+	f.BoolVar(&l.fuse, "fuse", false, "with -p: also open files in FUSE file systems; if one does not answer, sfcore cannot be killed")
 	f.DurationVar(&l.interval, "interval", 0, "with -p: take a snapshot every `TIME` until the process ends")
 	f.IntVar(&l.count, "count", 0, "with -p: take `N` snapshots, one per second unless --interval is given")
 }
@@ -49,7 +55,7 @@ func (c *btCommand) runLive(cmd *cobra.Command, paint painter) error {
 	started := uint64(0)
 	for n := 1; ; n++ {
 		next := time.Now().Add(l.pause())
-		t, err := c.attach(ctx, l.pid, core.AttachOptions{StackBudget: uint64(l.budget), Follow: gostack.Follow})
+		t, err := c.attach(ctx, l.pid, core.AttachOptions{StackBudget: uint64(l.budget), StackTotal: uint64(l.total), FUSE: l.fuse, Follow: gostack.Follow})
 		if n > 1 && (errors.Is(err, core.ErrNoProcess) || err == nil && t.Image().Live.Started != started) {
 			if err == nil {
 				t.Close() // the id is another process's now
@@ -118,11 +124,13 @@ func (o *openFlags) attach(ctx context.Context, pid int, what core.AttachOptions
 // snapshot says how long a live process stood still and, with -v, in which phases.
 func (w *textFormat) snapshot(s *core.Snapshot, threads int) []byte {
 	b := fmt.Appendf(nil, "\nthe process stood still for %v: %d threads, %v of stacks copied",
-		round(s.StoppedFor), threads, byteSize(s.Copied))
+		round(s.StoppedFor), threads, limit.Size(s.Copied))
 	if s.Memory > 0 {
-		b = fmt.Appendf(b, ", %v of other memory", byteSize(s.Memory))
+		b = fmt.Appendf(b, ", %v of other memory", limit.Size(s.Memory))
 	}
-	if s.Ended > 0 {
+	if s.Ended == 1 {
+		b = append(b, "; 1 thread ended meanwhile"...)
+	} else if s.Ended > 0 {
 		b = fmt.Appendf(b, "; %d threads ended meanwhile", s.Ended)
 	}
 	b = append(b, '\n')
@@ -137,6 +145,19 @@ func (w *textFormat) snapshot(s *core.Snapshot, threads int) []byte {
 		b = fmt.Appendf(b, "  %-9s  %s  %v\n", p.Name, held, round(p.Took))
 	}
 	return b
+}
+
+// sayCut explains what of the stacks was not copied: some end beyond the budget, and
+// some where there was no time.
+func sayCut(s *core.Snapshot, beyond, late int) string {
+	var why []string
+	if beyond > 0 {
+		why = append(why, fmt.Sprintf("%d need more than the %v that were copied of each stack: raise --stack-budget and --stack-total", beyond, limit.Size(s.StackBudget)))
+	}
+	if late > 0 {
+		why = append(why, fmt.Sprintf("%d were not copied before the process had to be let go, as its memory did not come in time, or was too much: lower --stack-total", late))
+	}
+	return "sfcore: of the stacks, " + strings.Join(why, "; ")
 }
 
 // round leaves about three digits.

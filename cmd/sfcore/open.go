@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -12,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind"
 )
@@ -23,8 +27,8 @@ type openFlags struct {
 	methods string
 	frames  int
 	time    time.Duration // of a stack
-	total   time.Duration // of all stacks
 	sandbox bool
+	user    identity // that the sandbox becomes
 }
 
 func (o *openFlags) register(cmd *cobra.Command) {
@@ -33,39 +37,55 @@ func (o *openFlags) register(cmd *cobra.Command) {
 	f.Var(&o.sources, "map", "look in TO for source files that are recorded below FROM (repeatable)")
 	f.StringVar(&o.methods, "unwind", strings.Join(process.Methods(), ","), "try the methods in `LIST`, in this order")
 	f.IntVar(&o.frames, "max-frames", unwind.DefaultMaxFrames, "end a stack after `N` frames")
-	f.DurationVar(&o.total, "max-total-time", 0, "end all stacks after `DURATION` of walking in all (default no limit)")
 	f.DurationVar(&o.time, "max-time", 0, "end a stack after `DURATION`, for example 500ms (default no limit)")
 }
 
 // open opens the core in args[0], with the program in args[1] if it is given.
 func (o *openFlags) open(ctx context.Context, args []string) (*process.Process, error) {
-	opts, err := o.options(ctx, args[1:]...)
-	if err != nil {
-		return nil, err
-	}
-	var box *sandbox
+	var file *os.File
 	if o.sandbox {
-		if o.fetch {
-			return nil, errors.New("--sandbox cannot be combined with --debuginfod: the sandbox blocks the network")
-		}
-		opts.CacheDir = "" // which would be written to
-		if box, err = enterSandbox(core.SpoolDir()); err != nil {
+		var err error
+		if file, err = o.enterSandbox(args[0]); err != nil {
 			return nil, err
 		}
+		defer file.Close()
+	}
+	opts, err := o.options(ctx, args[1:]...)
+	if o.sandbox && errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w; in the sandbox sfcore has only the rights of its user, or of --user if that is given", err)
+	} else if err != nil {
+		return nil, err
 	}
 	collectLater(args[0])
 	progress := newProgress()
-	img, err := core.Open(ctx, args[0], core.Options{Progress: progress.update, MaxDecompressed: int64(o.size)})
+	img, err := core.Open(ctx, args[0], core.Options{Progress: progress.update, MaxDecompressed: int64(o.size), File: file})
 	progress.clear()
 	if err != nil {
 		return nil, err
 	}
-	if box != nil {
-		if err := box.readOnly(); err != nil {
+	if o.sandbox {
+		opts.CacheDir = "" // which would be written to
+		if err := finishSandbox(); err != nil {
 			return nil, errors.Join(err, img.Close())
 		}
 	}
 	return process.New(img, opts), nil
+}
+
+// enterSandbox opens the file of a core, which may need the rights that are given
+// up then.
+func (o *openFlags) enterSandbox(name string) (*os.File, error) {
+	if o.fetch {
+		return nil, errors.New("--sandbox cannot be combined with --debuginfod: the sandbox blocks the network")
+	}
+	file := os.Stdin
+	if name != "-" {
+		var err error
+		if file, err = elfx.OpenRegular(name); err != nil {
+			return nil, err
+		}
+	}
+	return file, enterSandbox(core.SpoolDir(), o.user)
 }
 
 // largeCore is the size of a core file, in bytes, whose segments and threads take
@@ -83,9 +103,7 @@ const enoughMemory = 512 << 20
 func collectLater(name string) {
 	if info, err := os.Stat(name); err == nil && info.Size() >= largeCore && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
-		if os.Getenv("GOMEMLIMIT") == "" {
-			debug.SetMemoryLimit(enoughMemory)
-		}
+		limit.CollectFrom(enoughMemory)
 	}
 }
 
@@ -95,10 +113,8 @@ func (o *openFlags) check() error {
 		return fmt.Errorf("--max-frames %d: a stack has at least one frame", o.frames)
 	case o.time < 0:
 		return fmt.Errorf("--max-time %v: must not be negative", o.time)
-	case o.total < 0:
-		return fmt.Errorf("--max-total-time %v: must not be negative", o.total)
 	}
-	return o.searchFlags.check()
+	return cmp.Or(o.limits.Check(), o.searchFlags.check())
 }
 
 // options are what the flags say of a process, with its program if that is given.
@@ -115,7 +131,7 @@ func (o *openFlags) options(ctx context.Context, program ...string) (process.Opt
 	}
 	opts := process.Options{
 		Exe: exe, Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, SourceMap: o.sources, CacheDir: cacheDir(),
-		Methods: strings.Split(o.methods, ","), MaxFrames: o.frames, MaxTime: o.time, MaxTotalTime: o.total, Debuginfod: o.fetch, Context: ctx,
+		Methods: strings.Split(o.methods, ","), MaxFrames: o.frames, MaxTime: o.time, MaxTotalTime: o.walking(), Debuginfod: o.fetch, Context: ctx,
 	}
 	if o.fetch {
 		opts.Progress = newProgress().fetching

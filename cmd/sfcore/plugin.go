@@ -13,6 +13,7 @@ const pluginProgram = "sfcore-plugin"
 
 func newPluginCommand() *cobra.Command {
 	var linger time.Duration
+	var bounds limits
 	cmd := &cobra.Command{
 		Use:   "plugin [flags]",
 		Short: "Serve another program as its plugin",
@@ -23,13 +24,17 @@ program itself holds. docs/plugin.md says how to write such a program.
 plugin runs ` + pluginProgram + `, which must be next to sfcore or in PATH.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if err := bounds.Check(); err != nil {
+				return err
+			}
 			name, err := companion.Find(pluginProgram)
 			if err != nil {
 				return err
 			}
-			return become(name, "-linger="+linger.String())
+			return become(name, append(bounds.Args(), "-linger="+linger.String())...)
 		},
 	}
+	bounds.registerServer(cmd, "the session of a process")
 	cmd.Flags().DurationVar(&linger, "linger", time.Minute, "end after this long without a connection, for example when the host was killed")
 	return cmd
 }

@@ -4,16 +4,15 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	"golang.org/x/sys/unix"
 )
 
-// sandbox gives up the rights of this process in steps: see [enterSandbox].
-type sandbox struct{ config *landlock.Config }
-
 const (
-	readFS = landlock.AccessFSSet(unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR)
+	readFile = landlock.AccessFSSet(unix.LANDLOCK_ACCESS_FS_READ_FILE)
+	readFS   = readFile | landlock.AccessFSSet(unix.LANDLOCK_ACCESS_FS_READ_DIR)
 
 	// spoolFS are the rights that a temporary file for a core needs.
 	spoolFS = readFS | landlock.AccessFSSet(unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_MAKE_REG|
@@ -25,25 +24,48 @@ const (
 )
 
 // enterSandbox gives up, for all threads, the rights to run programs, to use
-// the network, to change files other than temporary ones below spool, and to
-// inspect other processes. The error says what the system lacks.
-func enterSandbox(spool string) (*sandbox, error) {
-	config, err := landlock.NewConfig(everyFS)
+// the network, to change files other than temporary ones below spool, to
+// read devices and what the kernel tells of itself and of processes, and to reach
+// other processes; and capabilities. What is open stays open. The error says what
+// the system lacks.
+//
+// The first step, before a core is read. The second is [finishSandbox].
+func enterSandbox(spool string, user identity) error {
+	dirs, files, release, err := ordinaryFiles()
 	if err != nil {
-		return nil, err
-	}
-	s := &sandbox{config}
-	err = config.RestrictPaths(landlock.PathAccess(readFS, "/"), landlock.PathAccess(spoolFS, spool).IgnoreIfMissing())
-	if err != nil {
-		return nil, fmt.Errorf("--sandbox needs Landlock as in Linux 6.2 or later: %w", err)
-	}
-	return s, allowOnly(landlockCalls, oldUnlink, sandboxCalls, oldCalls)
-}
-
-// readOnly gives up the right to change temporary files too.
-func (s *sandbox) readOnly() error {
-	if err := s.config.RestrictPaths(landlock.PathAccess(readFS, "/")); err != nil {
 		return fmt.Errorf("--sandbox: %w", err)
 	}
-	return allowOnly(sandboxCalls, oldCalls)
+	defer release()
+	if err := setLimits(); err != nil {
+		return fmt.Errorf("--sandbox: %w", err)
+	}
+	if err := dropPrivileges(user); err != nil {
+		return fmt.Errorf("--sandbox: %w", err)
+	}
+	if err := restrict(dirs, files, spool); err != nil {
+		return err
+	}
+	return filterCalls(slices.Concat(spoolingCalls(), readingCalls()))
 }
+
+// restrict leaves the rights to read below dirs, to read files, and to write temporary
+// files in spool.
+func restrict(dirs, files []string, spool string) error {
+	strict := landlock.Config{HandledAccessFS: everyFS}
+	err := strict.RestrictPaths(landlock.PathAccess(readFS, dirs...), landlock.PathAccess(readFile, files...),
+		landlock.PathAccess(spoolFS, spool).IgnoreIfMissing())
+	if err != nil {
+		return fmt.Errorf("--sandbox needs Landlock as in Linux 6.2 or later: %w", err)
+	}
+	// What later versions know, on kernels that know it: the filter forbids
+	// it too, so none is needed.
+	more := landlock.V11
+	more.HandledAccessFS &^= everyFS
+	if err := more.BestEffort().Restrict(); err != nil {
+		return fmt.Errorf("--sandbox: %w", err)
+	}
+	return nil
+}
+
+// finishSandbox gives up, once the core is open, the right to write temporary files.
+func finishSandbox() error { return filterCalls(readingCalls()) }

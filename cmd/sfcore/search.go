@@ -8,17 +8,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/limit"
 )
 
 // searchFlags are the flags of every command that opens a core: where the files of
-// its modules are, and how large it may be.
+// its modules are, how large it may be, and what the run may take.
 type searchFlags struct {
 	sysroot string
 	paths   []string
 	debug   []string
 	fetch   bool
 	sidecar []string
-	size    byteSize
+	size    limit.Size
+	limits
 }
 
 // register adds the flags. scope is what the help says first, about flags that do
@@ -32,6 +34,7 @@ func (o *searchFlags) register(cmd *cobra.Command, scope string) {
 	f.BoolVar(&o.fetch, "debuginfod", false, scope+"fetch missing files from the servers in DEBUGINFOD_URLS, which learn the build-ids")
 	o.size = core.DefaultMaxDecompressed
 	f.Var(&o.size, "max-size", "refuse a core that decompresses to more than `SIZE`, for example 8G")
+	o.limits.register(cmd)
 	for _, dir := range []string{"sysroot", "path", "debug-dir", "sframe-dir"} {
 		_ = cmd.MarkFlagDirname(dir)
 	}

@@ -5,58 +5,98 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"unsafe"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
-// sandboxCalls are the system calls that a sandbox allows: those that Go programs
-// need to run, and those that read files.
-var sandboxCalls = []uint32{
-	unix.SYS_BRK, unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_MINCORE,
-	unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_SET_ROBUST_LIST, unix.SYS_SET_TID_ADDRESS, unix.SYS_RSEQ,
-	unix.SYS_FUTEX, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_GETRES, unix.SYS_GETTIMEOFDAY,
-	unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY, unix.SYS_GETRANDOM, unix.SYS_UNAME, unix.SYS_SYSINFO,
-	unix.SYS_GETRLIMIT, unix.SYS_PRLIMIT64, unix.SYS_RESTART_SYSCALL,
-	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK, unix.SYS_TGKILL, unix.SYS_GETPID, unix.SYS_GETTID,
-	unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2, unix.SYS_PIPE2, unix.SYS_PPOLL,
-	unix.SYS_OPENAT, unix.SYS_CLOSE, unix.SYS_READ, unix.SYS_READV, unix.SYS_PREAD64, unix.SYS_PREADV,
-	unix.SYS_LSEEK, unix.SYS_FCNTL, unix.SYS_IOCTL, unix.SYS_DUP, unix.SYS_DUP3,
-	unix.SYS_FSTAT, unix.SYS_NEWFSTATAT, unix.SYS_STATX, unix.SYS_FSTATFS, unix.SYS_STATFS, unix.SYS_GETDENTS64, unix.SYS_READLINKAT,
-	unix.SYS_FACCESSAT, unix.SYS_FACCESSAT2, unix.SYS_GETCWD, unix.SYS_GETUID, unix.SYS_GETEUID, unix.SYS_GETGID, unix.SYS_GETEGID,
-	unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_PWRITE64, unix.SYS_FTRUNCATE, unix.SYS_FADVISE64,
+// A call is a system call that a filter allows.
+type call struct {
+	nr uint32
+	// If only is not empty, all of it must hold. A number may stand in several
+	// calls: it is allowed if one of them allows it.
+	only []argument
 }
 
-// landlockCalls are those that the second step of the sandbox needs.
-var landlockCalls = []uint32{
-	unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF,
-	unix.SYS_PRCTL, unix.SYS_SECCOMP, unix.SYS_TKILL, unix.SYS_UNLINKAT,
+// An argument of a call has one of the values where mask is set. The kernel passes
+// 64 bits; the upper half must be zero.
+type argument struct {
+	index  uint32 // from 0
+	mask   uint32
+	values []uint32
 }
 
-// Offsets in struct seccomp_data [linux include/uapi/linux/seccomp.h].
+const allBits = 1<<32 - 1
+
+// Offsets in struct seccomp_data of little-endian hosts [linux include/uapi/linux/seccomp.h].
 const (
 	seccompNr   = 0
 	seccompArch = 4
+	seccompArgs = 16 // 8 bytes each, the lower half first
 )
 
-// allowOnly makes all system calls except the given ones fail with EPERM, in all
-// threads.
-func allowOnly(calls ...[]uint32) error {
-	const otherwise = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+const (
+	denied = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	tooOld = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+)
+
+// seccompFilter returns a program that lets the given calls through. For clone3,
+// whose flags are in memory where no filter can read them, the system seems too
+// old: libc and Go then use clone. Everything else fails with EPERM.
+func seccompFilter(calls []call) []bpf.Instruction {
+	number := bpf.LoadAbsolute{Off: seccompNr, Size: 4}
 	program := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: seccompArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1}, // numbers mean something else for i386
-		bpf.RetConstant{Val: otherwise},
-		bpf.LoadAbsolute{Off: seccompNr, Size: 4},
+		bpf.RetConstant{Val: denied},
+		number,
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_CLONE3, SkipFalse: 1},
+		bpf.RetConstant{Val: tooOld},
 	}
-	for _, nr := range slices.Concat(calls...) {
-		program = append(program,
-			bpf.JumpIf{Cond: bpf.JumpEqual, Val: nr, SkipFalse: 1},
-			bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+	for _, c := range calls {
+		checks := checkArguments(c.only)
+		program = append(program, bpf.JumpIf{Cond: bpf.JumpEqual, Val: c.nr, SkipFalse: uint8(len(checks) + 1)})
+		program = append(program, checks...)
+		program = append(program, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+		if len(checks) > 0 {
+			program = append(program, number) // for the next comparison
+		}
 	}
-	raw, err := bpf.Assemble(append(program, bpf.RetConstant{Val: otherwise}))
+	return append(program, bpf.RetConstant{Val: denied})
+}
+
+// checkArguments returns instructions that skip what is after them, and the
+// instruction that allows the call, unless the arguments are as they must be.
+func checkArguments(args []argument) []bpf.Instruction {
+	var checks []bpf.Instruction
+	for i := len(args) - 1; i >= 0; i-- { // from the end, where jumps lead to
+		a := args[i]
+		after := uint8(len(checks) + 1)
+		values := make([]bpf.Instruction, len(a.values))
+		for k, v := range a.values {
+			rest := uint8(len(a.values) - 1 - k)
+			jump := bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: rest}
+			if rest == 0 {
+				jump.SkipFalse = after
+			}
+			values[k] = jump
+		}
+		check := []bpf.Instruction{
+			bpf.LoadAbsolute{Off: seccompArgs + 8*a.index + 4, Size: 4},
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipFalse: uint8(2+len(values)) + after},
+			bpf.LoadAbsolute{Off: seccompArgs + 8*a.index, Size: 4},
+			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: a.mask},
+		}
+		checks = append(append(check, values...), checks...)
+	}
+	return checks
+}
+
+// filterCalls makes all system calls except the given ones fail, in all threads
+// and until the process ends.
+func filterCalls(calls []call) error {
+	raw, err := bpf.Assemble(seccompFilter(calls))
 	if err != nil {
 		return fmt.Errorf("--sandbox: seccomp: %w", err)
 	}

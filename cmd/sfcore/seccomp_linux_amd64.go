@@ -6,11 +6,9 @@ import "golang.org/x/sys/unix"
 
 const auditArch = unix.AUDIT_ARCH_X86_64
 
-// oldCalls are system calls of [sandboxCalls] that newer architectures lack.
-var oldCalls = []uint32{
-	unix.SYS_ARCH_PRCTL, unix.SYS_TIME, unix.SYS_EPOLL_WAIT, unix.SYS_POLL,
-	unix.SYS_OPEN, unix.SYS_STAT, unix.SYS_LSTAT, unix.SYS_READLINK, unix.SYS_ACCESS,
-}
+// archSetFS sets the address of a thread's own data [linux arch/x86/include/uapi/asm/prctl.h].
+const archSetFS = 0x1002
 
-// oldUnlink is that of [landlockCalls].
-var oldUnlink = []uint32{unix.SYS_UNLINK}
+// oldCalls are calls of [readingCalls] that newer architectures lack.
+var oldCalls = append(always(unix.SYS_TIME, unix.SYS_EPOLL_WAIT, unix.SYS_POLL),
+	call{unix.SYS_ARCH_PRCTL, []argument{oneOf(0, archSetFS)}})

@@ -6,4 +6,4 @@ import "golang.org/x/sys/unix"
 
 const auditArch = unix.AUDIT_ARCH_AARCH64
 
-var oldCalls, oldUnlink []uint32
+var oldCalls []call

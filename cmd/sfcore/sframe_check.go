@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -129,7 +128,7 @@ func (c *checkCommand) list(out *bufio.Writer, name string, all []sframe.Finding
 		}
 	}
 	if c.format == "json" {
-		return len(listed) > 0, json.NewEncoder(out).Encode(checkDocument(name, listed))
+		return len(listed) > 0, writeJSON(out, checkDocument(name, listed))
 	}
 	for _, f := range listed {
 		fmt.Fprintf(out, "%s: .sframe+%#x: %s: %s: %s [%s]\n", plain(name), f.Off, f.Severity, f.Field, f.Msg, f.ID)

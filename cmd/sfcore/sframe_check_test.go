@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/sframe"
@@ -76,6 +79,46 @@ func TestFileFindings(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", file, got, want)
 		}
 		tg.Close()
+	}
+}
+
+// Sections are found by type or name, and several of them are noted. A section of the
+// other byte order than its file is damage.
+func TestCheckSections(t *testing.T) {
+	b := sframe.Builder{Version: sframe.V2, ABI: sframe.AArch64LE, Funcs: []sframe.FuncRows{{Start: 0x1000, Size: 16, Rows: []sframe.RowAt{{
+		Row: arch.Row{CFA: arch.RegOffset(arch.AArch64.SP, 0), RA: arch.SameValue(arch.AArch64.LR), FP: arch.SameValue(arch.AArch64.FP)},
+	}}}}}
+	data, err := b.Append(nil, 0x2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := func(name string, typ uint32) testkit.ELFSection {
+		return testkit.ELFSection{Name: name, Type: typ, Flags: elfx.SectAlloc, Addr: 0x2000, Data: data, Align: 8}
+	}
+	for name, tt := range map[string]struct {
+		order    binary.ByteOrder
+		sections []testkit.ELFSection
+		want     []string
+	}{
+		"by type":    {binary.LittleEndian, []testkit.ELFSection{section(".frames", elfx.SectGNUSFrame)}, []string{"section-name", "segment-missing"}},
+		"by name":    {binary.LittleEndian, []testkit.ELFSection{section(".sframe", elfx.SectProgbits)}, []string{"section-type-old", "segment-missing"}},
+		"two":        {binary.LittleEndian, []testkit.ELFSection{section(".sframe", elfx.SectGNUSFrame), section(".sframe", elfx.SectGNUSFrame)}, []string{"sections-several", "segment-missing"}},
+		"byte order": {binary.BigEndian, []testkit.ELFSection{section(".sframe", elfx.SectGNUSFrame)}, []string{"segment-missing", "abi-machine"}},
+	} {
+		file := filepath.Join(t.TempDir(), "file")
+		e := testkit.ELF{Order: tt.order, Type: 3, Machine: arch.EMAArch64, Sections: tt.sections}
+		if err := os.WriteFile(file, e.File(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stdout, stderr, code := sfcore("sframe", "check", "--severity", "note", file)
+		if code != exitIncomplete {
+			t.Errorf("%s: got exit status %d, %q", name, code, stderr)
+		}
+		for _, id := range tt.want {
+			if !strings.Contains(stdout, "["+id+"]") {
+				t.Errorf("%s: got %q, want %s", name, stdout, id)
+			}
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -78,7 +77,7 @@ func (c *compareCommand) run(cmd *cobra.Command, args []string) error {
 			r := comparedModule{m.Path, t.Image().Arch, m, compareTables(m, t.Image().Arch)}
 			found = found || r.total() > r.Limits
 			if c.format == "json" {
-				if err := json.NewEncoder(out).Encode(r.document()); err != nil {
+				if err := writeJSON(out, r.document()); err != nil {
 					return found, err
 				}
 			} else {

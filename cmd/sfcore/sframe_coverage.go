@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -47,7 +46,7 @@ func (c *coverageCommand) run(cmd *cobra.Command, args []string) error {
 	return c.eachFile(cmd, args, func(t *module.Set, out *bufio.Writer) (found bool, err error) {
 		r := measure(t)
 		if c.format == "json" {
-			return false, json.NewEncoder(out).Encode(r)
+			return false, writeJSON(out, r)
 		}
 		return false, r.write(out)
 	})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/sframe"
 )
 
 const (
@@ -159,7 +161,7 @@ func TestSFrameUnreadable(t *testing.T) {
 		"text":         {[]string{write("text", "hello")}, "a text file"},
 		"directory":    {[]string{dir}, "directory"},
 		"header only":  {[]string{write("header", whole[:100])}, "past the end of the file"},
-		"no section":   {[]string{write("other", strings.ReplaceAll(whole, ".sframe", ".sgrame"))}, "no .sframe section"},
+		"no section":   {[]string{coresDir + "/amd64-v2-nosframe/exe/nosframe"}, "no .sframe section"},
 		"bad magic":    {[]string{"--raw", write("raw", "garbage!")}, "sfp_magic at offset 0x0"},
 		"bad address":  {[]string{"--raw", "--address", "x", write("raw2", whole)}, `"x" is not an address`},
 		"bad pc":       {[]string{"--pc", "main", write("o", whole)}, `"main" is not an address`},
@@ -196,5 +198,24 @@ func TestDumpWithoutMatch(t *testing.T) {
 		if code != exitIncomplete || !strings.Contains(stderr, flag[1]) {
 			t.Errorf("got exit status %d, %q", code, stderr)
 		}
+	}
+}
+
+// Functions that share rows are listed until each byte of them was listed four times.
+func TestDumpSharedRows(t *testing.T) {
+	const shared = 1000
+	b := testkit.New(binary.LittleEndian)
+	b.D16(sframe.Magic).D8(2, 1|4, uint8(sframe.AMD64LE), 0, 0xf8, 0).D32(shared, shared, 4, 0, 20*shared)
+	for i := range shared {
+		b.D32(0x1000+uint32(i), 1, 0, 1).D8(0, 0).Zero(2)
+	}
+	b.D8(0, 3<<0|1<<1, 16, 0)
+	name := filepath.Join(t.TempDir(), "section")
+	if err := os.WriteFile(name, b.Done(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := sfcore("sframe", "dump", "--raw", name)
+	if n := strings.Count(stdout, "func idx"); n == 0 || n > 8 || code != exitIncomplete || !strings.Contains(stderr, "many functions share the same rows") {
+		t.Errorf("got %d functions of %d, exit status %d, %q", n, shared, code, stderr)
 	}
 }

@@ -40,8 +40,8 @@ type dumper struct {
 	problems  []string
 }
 
-// maxSharing is how often all bytes of a section may be listed as rows: the format
-// lets functions share them, so a section of 1 MB could give any number of rows.
+// maxSharing is how often all bytes of a table's rows may be listed: the format lets
+// functions share rows, but no known producer does.
 const maxSharing = 4
 
 func (d *dumper) section(l *listed) {
@@ -59,14 +59,14 @@ func (d *dumper) section(l *listed) {
 		d.lister.section(l)
 		h.begun = true
 	}
-	budget := maxSharing * (l.section.Size() + 1)
-	index, last := 0, int64(-1)
+	budget, index, last := 0, 0, int64(-1)
 	for f, err := range l.section.Funcs() {
 		if f.Table() == nil { // which Tables has reported
 			continue
 		}
 		if f.Table().Off != last {
 			index, last = 0, f.Table().Off
+			budget = maxSharing * (int(min(uint64(f.Table().FRELen), uint64(l.section.Size()))) + 1)
 		}
 		lf := listedFunc{Func: &f, index: index, start: l.shown(f.Start)}
 		index++

@@ -11,6 +11,8 @@ import (
 // fileMeanings describes the findings about how a file holds its section. All
 // of them are notes.
 var fileMeanings = map[string]string{
+	"sections-several": "several sections hold SFrame data; sfcore reads only the first",
+	"section-name":     "the section is not called .sframe; its type says that it holds SFrame data, or its name is that of CTF Frame",
 	"section-type-old": "the type of the section is SHT_PROGBITS, as binutils up to 2.44 writes it, not SHT_GNU_SFRAME",
 	"segment-missing":  "a linked file has no PT_GNU_SFRAME segment, without which the section is not found at run time; lld writes none",
 	"segment-size":     "PT_GNU_SFRAME and the section differ in size; GNU ld keeps the size from before merging",
@@ -21,7 +23,7 @@ var fileMeanings = map[string]string{
 // offset is that of the section's first byte.
 func fileFindings(m *module.Module) []sframe.Finding {
 	f := m.Image()
-	s := f.Section(".sframe")
+	s := f.SFrameSection()
 	if s == nil || m.Files.Sidecar != "" {
 		return nil
 	}
@@ -30,6 +32,12 @@ func fileFindings(m *module.Module) []sframe.Finding {
 		list = append(list, sframe.Finding{Severity: sframe.Note, FormatError: sframe.FormatError{
 			ID: id, Field: field, Msg: fmt.Sprintf(format, args...),
 		}})
+	}
+	if n := len(f.SFrameSections()); n > 1 {
+		add("sections-several", "sh_type", "%d sections; the first is %s at %#x", n, s.Name, s.Addr)
+	}
+	if s.Name != ".sframe" {
+		add("section-name", "sh_name", "%s", s.Name)
 	}
 	if s.Type == elfx.SectProgbits {
 		add("section-type-old", "sh_type", "SHT_PROGBITS")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 )
 
 type synthCommand struct {
+	limits
 	out     string
 	version int
 	format  string
@@ -42,6 +42,7 @@ Exit status: 0, or 2 if nothing could be written.`,
 			return guarded(args[0], func() error { return c.run(cmd, args[0]) })
 		},
 	}
+	c.register(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&c.out, "output", "o", "", "write to the file or directory `OUT`")
 	f.IntVar(&c.version, "sframe-version", 3, "write this version of SFrame: 2 or 3")
@@ -152,7 +153,7 @@ func (c *synthCommand) say(out io.Writer, name string, r *synth.Result) error {
 		for _, p := range r.Problems {
 			j.Problems = append(j.Problems, p.Error())
 		}
-		return json.NewEncoder(out).Encode(&j)
+		return writeJSON(out, &j)
 	}
 	fmt.Fprintf(out, "%s: %d of %s written: %s, %s\n", plain(name), r.Written, count(r.FDEs, "FDE"), count(r.Functions, "function"), count(r.Rows, "row"))
 	for _, cause := range synth.Causes {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/display"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
 
@@ -37,32 +37,13 @@ func (*textFormat) head(r *report.Document) []byte {
 	}
 	b = append(b, '\n')
 	if p.Signal != nil {
-		b = append(append(b, plain(signalLine(p.Signal))...), '\n')
+		b = append(append(b, plain(p.Signal.Text())...), '\n')
 	}
 	if lost := r.Source.Truncated; lost != nil {
 		b = fmt.Appendf(b, "the core file is truncated: %d bytes are missing, with memory of %d mappings and of the stacks of %d threads\n",
 			r.Source.Missing, lost.MappingCount, len(lost.Threads))
 	}
 	return b
-}
-
-// signalLine says what stopped the process: "SIGSEGV (SEGV_MAPERR) in thread
-// 12: an access through a null pointer".
-func signalLine(s *report.Signal) string {
-	line := s.Name
-	if s.CodeName != "" {
-		line += " (" + s.CodeName + ")"
-	}
-	if s.Thread != 0 {
-		line += fmt.Sprintf(" in thread %d", s.Thread)
-	}
-	switch {
-	case s.Meaning != "":
-		line += ": " + s.Meaning
-	case s.Address.Known:
-		line += fmt.Sprintf(", address %#x", uint64(s.Address.Addr))
-	}
-	return line
 }
 
 func orUnknown(names ...string) string {
@@ -93,7 +74,7 @@ func (w *textFormat) thread(b []byte, r *threadReport) []byte {
 		b = fmt.Appendf(b, " (%d in its pid namespace)", r.NSTID)
 	}
 	if r.Name != "" {
-		b = fmt.Appendf(b, " %q", r.Name)
+		b = append(append(b, ' '), plain(strconv.Quote(r.Name))...)
 	}
 	if r.State != "" {
 		b = append(append(b, ' '), r.State...)
@@ -231,40 +212,5 @@ func appendHex16(b []byte, v uint64) []byte {
 	return append(b, digits[:]...)
 }
 
-// plain makes text from a core or a file safe for a terminal: it writes control
-// characters, which could be commands to the terminal, as escapes.
-func plain(s string) string {
-	if isPrintableASCII(s) {
-		return s
-	}
-	clean := func(r rune) bool {
-		return r < ' ' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\ufffd' || isBidi(r)
-	}
-	var b strings.Builder
-	for i, r := range s {
-		switch {
-		case r == '\ufffd':
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case clean(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func isPrintableASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
-}
-
-// isBidi reports whether r changes the direction of text, which can make text look
-// different from what it is.
-func isBidi(r rune) bool {
-	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f
-}
+// plain makes text from a core or a file safe for a terminal.
+func plain(s string) string { return display.Text(s) }

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfcore/sfcore/internal/diff"
+	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/report"
+)
+
+// writeReport writes a report to a file and returns its name.
+func writeReport(t *testing.T, r any) string {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "report.json")
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// What was changed in a report is what diff finds: a thread that ended, one that moved,
+// and two that came to where another one is.
+func TestDiff(t *testing.T) {
+	const name = "amd64-v2-threads"
+	before, _ := reportOf(t, name)
+	after, _ := reportOf(t, name)
+	ended, crashed := after.Threads[3], after.Threads[0]
+	after.Threads = slices.Delete(after.Threads, 3, 4)
+	moved := &after.Threads[3]
+	moved.Frames = moved.Frames[1:]
+	for id := range 2 {
+		th := crashed
+		th.TID, th.Crashed = 20001+id, false
+		after.Threads = append(after.Threads, th)
+	}
+	args := []string{writeReport(t, &before), writeReport(t, &after)}
+	stdout, stderr, code := sfcore(append([]string{"diff"}, args...)...)
+	if code != exitComplete {
+		t.Errorf("got exit status %d, %s", code, stderr)
+	}
+	testkit.Golden(t, filepath.Join("testdata", "diff.golden"), []byte(stdout))
+
+	stdout, _, _ = sfcore(append([]string{"diff", "--format", "json"}, args...)...)
+	var d diff.Difference
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%s: came [20001 20002], went [%d], moved [%d], stayed 8", diff.Schema, ended.TID, moved.TID)
+	if got := fmt.Sprintf("%s: came %v, went %v, moved %v, stayed %d", d.Schema, d.Threads.Came, d.Threads.Went, d.Threads.Moved, d.Threads.Stayed); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	var changes []string
+	for i := range d.Stacks {
+		if s := &d.Stacks[i]; s.Change != diff.Same {
+			changes = append(changes, fmt.Sprintf("%s %v %v", s.Change, s.Before, s.After))
+		}
+	}
+	want = fmt.Sprintf("grew [%d] [%d 20001 20002]; new [] [%d]; gone [%d] []; gone [%d] []", crashed.TID, crashed.TID, moved.TID, ended.TID, moved.TID)
+	if got := strings.Join(changes, "; "); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A core is the same as its report, also where one of the two has no names. Cores of the
+// same program built in two ways are the same by their functions.
+func TestDiffCores(t *testing.T) {
+	core := func(name string) string { return filepath.Join(coresDir, name, "core.zst") }
+	exe := func(name string) string { return filepath.Join(coresDir, name, "exe") }
+	for _, tt := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"core and report", []string{"--path", exe("amd64-v3-threads"), core("amd64-v3-threads"), "REPORT"}, "10 stayed\nstacks: 0 changed, 10 have"},
+		{"without names", []string{"--sysroot", "testdata", core("amd64-v3-valgrind"), "REPORT"}, "stacks: 0 changed, 1 have"},
+		{"two builds", []string{"--path", exe("amd64-v2-threads"), "--path", exe("amd64-v3-threads"), core("amd64-v2-threads"), core("amd64-v3-threads")}, "not the same process: threads are compared by their stacks only\nstacks: 0 changed, 10 have"},
+		{"other programs", []string{"--path", exe("amd64-v2-null-1"), "--path", exe("amd64-v3-threads"), core("amd64-v2-null-1"), core("amd64-v3-threads")}, "stacks: 11 changed, 0 have"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if i := slices.Index(tt.args, "REPORT"); i >= 0 {
+				r, _ := reportOf(t, filepath.Base(filepath.Dir(tt.args[i-1])))
+				tt.args[i] = writeReport(t, &r)
+			}
+			stdout, stderr, code := sfcore(append([]string{"diff"}, tt.args...)...)
+			if code == exitFailed || !strings.Contains(stdout, tt.want) {
+				t.Errorf("got exit status %d, %s%s, want %q", code, stdout, stderr, tt.want)
+			}
+		})
+	}
+}
+
+// What is not a report is refused.
+func TestDiffErrors(t *testing.T) {
+	good := writeReport(t, &report.Document{Schema: report.Schema})
+	dir := t.TempDir()
+	for i, tt := range []struct{ text, want string }{
+		{`{"schema":"sfcore.goroutines/1"}`, `schema: this is "sfcore.goroutines/1"; a report of bt --format json (sfcore.report/1) is needed`},
+		{`{"schema":"sfcore.report/1"}{"schema":"sfcore.report/1"}`, "this has several reports"},
+		{`{"schema":`, "not a report of bt --format json"},
+		{`{"schema":"sfcore.report/1","threads":[{"frames":[{"method":"magic"}]}]}`, "not a report of bt --format json"},
+		{"[1]", "text file"},
+		{"", "empty"},
+	} {
+		name := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(name, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stdout, stderr, code := sfcore("diff", good, name)
+		if code != exitFailed || stdout != "" || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%s: got exit status %d, %q, %q; want %q", tt.text, code, stdout, stderr, tt.want)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// formats are the formats in which stacks are printed.
+var formats = []string{"text", "json", "jsonl", "folded", "html", "pprof", "speedscope"}
+
+// pictures are the formats that show all stacks together: html draws them itself, and
+// other programs draw the others.
+var pictures = []string{"html", "pprof", "speedscope"}
+
+const (
+	formatHelp = "print text, json (one document), jsonl (one line per thread), folded (for flame graphs), html (one page to look at), pprof or speedscope"
+	redactHelp = "with html, pprof or speedscope: leave out directories, addresses of servers and numbers of users"
+)
+
+// checkFormat checks a format and the flags that not every format has.
+func checkFormat(name string, group, redact, locals bool) error {
+	last := len(formats) - 1
+	switch picture := slices.Contains(pictures, name); {
+	case !slices.Contains(formats, name):
+		return fmt.Errorf("--format: unknown format %q; use %s or %s", name, strings.Join(formats[:last], ", "), formats[last])
+	case picture && group:
+		return fmt.Errorf("--group cannot be combined with --format %s, which has every stack and groups them itself", name)
+	case locals && picture && name != "html":
+		return fmt.Errorf("--locals cannot be combined with --format %s, which has no place for variables", name)
+	case redact && !picture:
+		return errors.New("--redact needs --format " + strings.Join(pictures, ", "))
+	}
+	return nil
+}
