@@ -153,6 +153,24 @@ func described() []input {
 			f.program(append(d.sections(), table(".eh_frame", 0, ehFrame(wide(nil))))...)
 			return f.bt(process{stack: frames(200, everyCall)}, "--locals")
 		}},
+		{"struct-mutual", "structures of 16,384 members of each other's type", false, func(f *folder) []string {
+			d := newDwarf()
+			d.define(6, tagStruct, true, atName, asString, atSize, asUdata)
+			d.define(7, tagMember, false, atName, asString, atType, asRef4, atMemberAt, asData1)
+			const members = 16384 * 8
+			first := uint32(d.info.Len())
+			for _, to := range []uint32{first + 4 + members + 1, first} {
+				d.info.ULEB(6).Str("s").ULEB(64)
+				for range 16384 {
+					d.info.ULEB(7).Str("m").D32(to).D8(0)
+				}
+				d.info.D8(0)
+			}
+			d.function()
+			d.variables(100, first)
+			f.program(append(d.sections(), table(".eh_frame", 0, ehFrame(wide(nil))))...)
+			return f.bt(process{stack: frames(200, everyCall)}, "--locals")
+		}},
 		{"enum-flags", "values with 64 names of 64 KiB each", false, func(f *folder) []string {
 			d := newDwarf()
 			d.define(6, tagEnum, true, atName, asString, atSize, asUdata)
@@ -186,12 +204,14 @@ func described() []input {
 		{"type-units", "400,000 type units", false, func(f *folder) []string {
 			d := newDwarf()
 			d.function()
-			d.define(8, tagBase, false)
+			d.define(8, tagBase, false, atName, asString, atSize, asData1, atEncoding, asData1)
 			d.define(5, tagVariable, false, atName, asString, atType, 0x20) // ref_sig8
-			d.info.ULEB(5).Str("v").D64(400000)
+			for i := range 2000 {
+				d.info.ULEB(5).Str("v").D64(uint64(i*200 + 1))
+			}
 			types := testkit.New(binary.LittleEndian)
 			for i := range 400000 {
-				types.D32(20).D16(4).D32(0).D8(8).D64(uint64(i + 1)).D32(23).D8(8)
+				types.D32(24).D16(4).D32(0).D8(8).D64(uint64(i+1)).D32(23).D8(8).Str("t").D8(4, 5)
 			}
 			d.more = append(d.more, plain(".debug_types", types.Done()))
 			f.program(d.sections()...)

@@ -85,7 +85,25 @@ func text(size int) testkit.ELFSection {
 	for i := 0; i < size; i += 2 {
 		code[i], code[i+1] = 0xff, 0xd0 // call *%rax
 	}
-	return testkit.ELFSection{Name: ".text", Type: sectProgbits, Flags: flagAlloc | flagExec, Addr: textAt, Data: code, Align: 16}
+	return testkit.ELFSection{Name: ".text", Type: sectProgbits, Flags: flagAlloc | flagExec, Addr: textAt, Data: code, Align: 4096}
+}
+
+// bodySize is the size of a function of [bodies], and bodyCalls its calls.
+const bodyCalls, bodySize = 1000, 2*bodyCalls + 6
+
+// bodies is code of functions that have many calls each, and end as compilers write
+// it. A frame takes 16 bytes.
+func bodies(size int) testkit.ELFSection {
+	s := text(size)
+	for end := bodySize; end <= size; end += bodySize {
+		copy(s.Data[end-6:], []byte{0x48, 0x83, 0xc4, 0x08, 0xc3, 0x90}) // add $8,%rsp; ret; nop
+	}
+	return s
+}
+
+// everyBody makes return addresses of calls of [bodies].
+func everyBody(i int) uint64 {
+	return uint64(i%(textSize/bodySize-1)*bodySize + 1000 + 2*(i/97%400))
 }
 
 // table is a section that the process has loaded, at a place of its own.

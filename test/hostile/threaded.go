@@ -7,10 +7,10 @@ import (
 	"github.com/sfcore/sfcore/internal/testkit"
 )
 
-// shortThreads is a core of n threads whose notes have no registers.
-func shortThreads(n int) []byte {
+// shortThreads is a core of n threads whose notes have a size.
+func shortThreads(n, size int) []byte {
 	c := testkit.NewCore(arch.AMD64)
-	status := make([]byte, arch.PrStatusPID+4)
+	status := make([]byte, size)
 	for i := range n {
 		binary.LittleEndian.PutUint32(status[arch.PrStatusPID:], uint32(i+1))
 		c.Note("CORE", 1, status)
@@ -37,10 +37,13 @@ func threaded() []input {
 	}
 	return []input{
 		{"threads-4m", "4,000,000 threads without registers", false, func(f *folder) []string {
-			return []string{"bt", f.write("core", shortThreads(4000000))}
+			return []string{"bt", f.write("core", shortThreads(4000000, arch.PrStatusPID+4))}
 		}},
 		{"threads-short-quick", "20,000 threads without registers", true, func(f *folder) []string {
-			return []string{"bt", f.write("core", shortThreads(20000))}
+			return []string{"bt", f.write("core", shortThreads(20000, arch.PrStatusPID+4))}
+		}},
+		{"threads-register", "1,000,000 threads with one register", false, func(f *folder) []string {
+			return []string{"bt", f.write("core", shortThreads(1000000, arch.PrStatusRegs+8))}
 		}},
 		{"threads-300k", "300,000 threads", false, many(300000)},
 		{"threads-300k-json", "300,000 threads, as one JSON document", false, many(300000, "--format", "json")},

@@ -158,8 +158,10 @@ func walked() []input {
 			return f.bt(process{stack: deep()}, "-v", "--format", "json")
 		}},
 		{"code-walk", "262,144 frames in text that no table describes", false, func(f *folder) []string {
-			f.program()
-			return f.bt(process{stack: deep()}, "--unwind", "code")
+			e := elf()
+			e.Sections[0] = bodies(textSize)
+			f.write("exe", e.File())
+			return f.bt(process{stack: frames(1<<18, everyBody), pc: func(int) uint64 { return textAt + everyBody(0) }}, "--unwind", "code")
 		}},
 		{"fde-overlap", "200,000 functions that all cover the whole text", false, func(f *folder) []string {
 			funcs := make([]frame, 200000)

@@ -41,6 +41,7 @@ var kinds = []struct {
 	{"zero page", 2, (*damage).zeroPage},
 	{"swap segments", 2, (*damage).swapSegments},
 	{"overlap segments", 2, (*damage).overlap},
+	{"share bytes", 2, (*damage).share},
 	{"shift", 1, (*damage).shift},
 	{"cut", 1, (*damage).cut},
 }
@@ -233,6 +234,27 @@ func (d *damage) overlap() string {
 		}
 	}
 	return fmt.Sprintf("at %#x and %#x", a, b)
+}
+
+// share gives many segments the bytes of one, at their own addresses: what one part of
+// a file says is then said at each of them.
+func (d *damage) share() string {
+	from := d.header()
+	if from < 0 {
+		return "nowhere"
+	}
+	order := d.file.ByteOrder()
+	off, size := order.Uint64(d.data[from+progOffset:]), order.Uint64(d.data[from+progFilesz:])
+	n := 1 + d.rng.IntN(len(d.file.Progs))
+	for range n {
+		to := d.header()
+		d.put(to+progOffset, 8, off)
+		if d.rng.IntN(2) == 0 {
+			d.put(to+progFilesz, 8, size)
+			d.put(to+progMemsz, 8, max(size, order.Uint64(d.data[to+progMemsz:])))
+		}
+	}
+	return fmt.Sprintf("of %#x with %d others", from, n)
 }
 
 // shift moves everything after some place by a few bytes.
