@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -243,7 +244,7 @@ func TestLiveChurn(t *testing.T) {
 	sfcore := buildSfcore(t)
 	l := startLive(t, "churn")
 	rounds := 100 * liveScale()
-	seen, leaves := 0, 0
+	seen, leaves, begin, short := 0, 0, 0, 0
 	for left := rounds; left > 0; left -= 50 {
 		for _, r := range bt(t, sfcore, l, "--count", strconv.Itoa(min(left, 50)), "--interval", "1us") {
 			seen++
@@ -251,8 +252,14 @@ func TestLiveChurn(t *testing.T) {
 				n := r.calls(i, "descend")
 				leaf := r.calls(i, "leaf") > 0
 				// The C library describes neither the first instructions of a
-				// thread nor the clone that makes it: those stacks are one frame.
+				// thread nor the clone that makes it: those stacks are one frame. A
+				// thread before its first instruction is complete, which is most.
 				undescribed := len(th.Frames) <= 1 && th.Stop.Reason == "no-unwind-info"
+				if undescribed {
+					short++
+				} else if len(th.Frames) == 1 {
+					begin++
+				}
 				// A machine may be too slow to copy all stacks in a second.
 				late := time.Duration(r.Source.StoppedFor) > time.Second && strings.Contains(th.Stop.Detail, "had to be let go")
 				if n > 3 || n > 0 && !leaf && !late || leaf && r.calls(i, "maker") > 0 || th.Stop.Reason != "outermost" && !undescribed && !late {
@@ -267,6 +274,10 @@ func TestLiveChurn(t *testing.T) {
 	if seen != rounds || leaves == 0 {
 		t.Errorf("got %d snapshots with %d threads in the depth, want %d and some", seen, leaves, rounds)
 	}
+	if runtime.GOARCH == "amd64" && short > begin {
+		t.Errorf("%d stacks of one frame are incomplete, %d complete", short, begin)
+	}
+	t.Logf("%d threads before their first instruction, %d that are not described", begin, short)
 	t.Logf("%d snapshots with %d threads in the depth; %s threads made", seen, leaves, strings.TrimSpace(l.end(t)))
 }
 
@@ -301,6 +312,75 @@ func TestLiveOdd(t *testing.T) {
 		}
 		if stopped := time.Duration(r.Source.StoppedFor); stopped > 900*time.Millisecond {
 			t.Errorf("stopped for %v", stopped)
+		}
+	}
+}
+
+// A thread that works for the kernel has no stack, and that is complete.
+func TestLiveWorker(t *testing.T) {
+	sfcore := buildSfcore(t)
+	cmd := exec.Command(buildLive(t, "iou"))
+	l := &live{cmd: cmd}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		in.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	if line, _ := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
+		t.Skip(line)
+	}
+	l.pid = strconv.Itoa(cmd.Process.Pid)
+	out, err := exec.Command(sfcore, "bt", "-p", l.pid).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	r := bt(t, sfcore, l)[0]
+	if n := len(r.Threads); n != 2 || r.Threads[1].State != "kernel-worker" || len(r.Threads[1].Frames) != 0 || !strings.Contains(r.Threads[1].Stop.Detail, "io_uring") {
+		t.Errorf("got %+v", r.Threads)
+	}
+}
+
+// Of many large stacks the tops are there, and the beginnings, whatever the limit;
+// and the flag that lifts it is named.
+func TestLiveDeepStacks(t *testing.T) {
+	sfcore := buildSfcore(t)
+	const threads = 100
+	l := startLive(t, "deep", strconv.Itoa(threads))
+	for total, whole := range map[string]bool{"8M": false, "256M": true} {
+		cmd := exec.Command(sfcore, "bt", "-p", l.pid, "--stack-budget", "2M", "--stack-total", total, "--format", "json")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, _ := cmd.Output()
+		var r liveReport
+		if err := json.Unmarshal(out, &r); err != nil {
+			t.Fatalf("%v: %s", err, stderr.String())
+		}
+		tops, ends := 0, 0
+		for i, th := range r.Threads {
+			if r.calls(i, "top") == 1 && r.calls(i, "deep") == 1 {
+				tops++
+				if th.Stop.Reason == "outermost" {
+					ends++
+				}
+			}
+		}
+		late := time.Duration(r.Source.StoppedFor) > time.Second // a slow machine
+		if !late && (tops != threads || whole != (ends == threads)) {
+			t.Errorf("%s: got %d tops and %d whole stacks of %d", total, tops, ends, threads)
+		}
+		if said := strings.Contains(stderr.String(), "raise --stack-budget and --stack-total"); !late && said == whole {
+			t.Errorf("%s: got %q", total, stderr.String())
 		}
 	}
 }

@@ -32,7 +32,7 @@ func run(t *testing.T, cmd *exec.Cmd) string {
 // TestNode runs the tests in JavaScript, with the client that the adapters of
 // VS Code are tested with.
 func TestNode(t *testing.T) {
-	run(t, exec.Command("npm", "install", "--no-package-lock", "--no-audit", "--no-fund"))
+	run(t, exec.Command("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"))
 	cmd := exec.Command("npx", "mocha", "--exit", "adapter.test.js")
 	cmd.Env = append(os.Environ(), "SFCORE="+build(t))
 	t.Log(run(t, cmd))

@@ -23,7 +23,7 @@ func run(t *testing.T, name string, args ...string) string {
 func TestNode(t *testing.T) {
 	dir := t.TempDir()
 	run(t, "go", "build", "-o", dir, "../../../cmd/sfcore", "../../../cmd/sfcore-plugin")
-	run(t, "npm", "install", "--no-package-lock", "--no-audit", "--no-fund")
+	run(t, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
 	core, err := filepath.Abs("../../../testdata/cores/amd64-v3-threads")
 	if err != nil {
 		t.Fatal(err)

@@ -12,10 +12,10 @@ root=$(cd ../../.. && pwd)
 
 mkdir -p "$dir"
 if [[ ! -f $dir/ready ]]; then
+	cp package.json package-lock.json .npmrc "$dir"
 	(
 		cd "$dir"
-		echo '{"private":true}' >package.json
-		npm install --no-package-lock --no-audit --no-fund --ignore-scripts code-server@4.100.3 puppeteer-core@24.43.1
+		npm ci --no-audit --no-fund --ignore-scripts
 		cd node_modules/code-server/lib/vscode
 		npm install --no-audit --no-fund --ignore-scripts --omit=dev
 		export npm_config_yes=true # node-pty's script calls npx
