@@ -44,6 +44,11 @@ async function openCore(uri) {
 	}
 }
 
+/** Makes text of other processes safe to show: controls and invisible characters become escapes, as in the adapter. */
+function visible(text) {
+	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, c => `\\u{${c.codePointAt(0).toString(16)}}`);
+}
+
 /** Lets the user choose among the processes of this machine. */
 async function pickProcess() {
 	const processes = [];
@@ -51,7 +56,7 @@ async function pickProcess() {
 		try {
 			const command = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
 			if (command) {
-				processes.push({ label: fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim(), description: pid, detail: command });
+				processes.push({ label: visible(fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim()), description: pid, detail: visible(command) });
 			}
 		} catch {
 			// It has ended.
