@@ -35,9 +35,10 @@ var imports = map[string]string{
 	"arch":          "",
 	"internal/elfx": "arch memreader",
 
+	"internal/limit":   "",
 	"internal/disasm":  "arch memreader",
 	"internal/linkmap": "memreader internal/elfx",
-	"internal/gdbjit":  "memreader",
+	"internal/jit":     "memreader",
 
 	"core":           "arch memreader internal/elfx internal/linkmap",
 	"unwind/pclntab": "internal/elfx",
@@ -53,7 +54,7 @@ var imports = map[string]string{
 	"unwind/gostack":      "arch memreader unwind/pclntab unwind",
 	"internal/symbol":     "arch internal/elfx unwind/pclntab",
 	"internal/delve/rpc":  "arch memreader core",
-	"internal/delve/wire": "memreader",
+	"internal/delve/wire": "internal/limit memreader",
 
 	"internal/dwarf/info":  "internal/elfx",
 	"internal/dwarf/value": "arch memreader internal/dwarf/expr internal/dwarf/info",
@@ -62,13 +63,18 @@ var imports = map[string]string{
 	"internal/debuginfod": "memreader internal/elfx",
 	"sframe/synth":        "arch sframe cfi internal/elfx",
 
-	"internal/module": "report arch memreader internal/elfx internal/linkmap internal/gdbjit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod",
-	"process":         "report arch memreader internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
+	"internal/module": "report arch memreader internal/elfx internal/linkmap internal/jit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod",
+	"process":         "report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
 
+	"report/signature":          "report unwind",
 	"internal/companion":        "",
+	"internal/display":          "",
+	"internal/diff":             "report unwind",
+	"internal/picture":          "internal/display report unwind",
+	"internal/picture/crowd":    "internal/picture report unwind",
 	"internal/delve/goroutines": "internal/companion report arch core unwind unwind/gostack process internal/delve/wire",
 
-	"dap":          "internal/delve/goroutines report process arch memreader internal/disasm core unwind",
+	"dap":          "internal/display internal/delve/goroutines report process arch memreader internal/disasm core unwind",
 	"dap/daptest":  "",
 	"plugin/proto": "",
 	"plugin":       "internal/delve/goroutines unwind report process arch memreader sframe core plugin/proto",
@@ -77,9 +83,9 @@ var imports = map[string]string{
 
 	"internal/delve/backend": "internal/delve/wire",
 
-	"cmd/sfcore": "internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
+	"cmd/sfcore": "report/signature internal/limit internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 
-	"cmd/sfcore-plugin": "unwind/gostack core process plugin",
+	"cmd/sfcore-plugin": "internal/limit unwind/gostack core process plugin",
 	"cmd/sfcore-delve":  "internal/delve/backend",
 
 	"bench":            "",
@@ -87,6 +93,7 @@ var imports = map[string]string{
 	"internal/testkit": "arch memreader internal/elfx",
 	"test/hostile":     "arch sframe internal/testkit",
 	"test/mutants":     "",
+	"test/field":       "report unwind",
 }
 
 // unfindable are package names under which anything could be.

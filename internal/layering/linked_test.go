@@ -182,7 +182,7 @@ func TestRequired(t *testing.T) {
 type dependency struct {
 	ImportPath string
 	Standard   bool
-	Module     struct{ Path string }
+	Module     struct{ Path, Dir string }
 }
 
 // dependencies returns what is compiled for the package in a directory, for one
