@@ -14,7 +14,7 @@ SYSTEMS := linux/amd64 linux/arm64 linux/s390x darwin/arm64 windows/amd64
 # Packages whose tests know -update.
 GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/testkit[] ]/ { print $$1 }')
 
-.PHONY: help build test shape api apidiff race lint fmt generate golden fuzz torture hostile mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores check
+.PHONY: help build test shape api apidiff race lint vulncheck fmt generate golden fuzz torture hostile mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores field check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ race: ## run all tests under the race detector (needs a C compiler)
 lint: ## run gofmt and golangci-lint (staticcheck included)
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	$(TOOL) golangci-lint run ./...
+
+vulncheck: ## look for known vulnerabilities (needs the network)
+	.ci/vulncheck
 
 fmt: ## format the code as lint wants it
 	$(TOOL) golangci-lint fmt ./...
@@ -100,13 +103,16 @@ qemu: ## run all tests as s390x and arm64 programs (needs qemu-user)
 cores: ## rebuild the case CASE=name of testdata/cores and show what differs (needs root, debootstrap, jq)
 	testdata/cores/rebuild '$(CASE)'
 
+field: ## compare every frame of programs under load with gdb of trixie and sid; PROGRAMS="sid/lua" (needs root, debootstrap)
+	test/field/run $(PROGRAMS)
+
 e2e: ## compare with gdb and eu-stack on this machine (needs both)
-	go test -count=1 -tags e2e ./test/e2e/...
+	go test -count=1 -timeout 30m -tags e2e ./test/e2e/...
 
 vsix: ## package the VS Code extension as bin/sfcore.vsix (needs npm)
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o editors/vscode/bin/ ./cmd/sfcore
 	cp LICENSE editors/vscode/
-	mkdir -p bin && cd editors/vscode && npx --yes @vscode/vsce@3.9.2 package --no-dependencies --allow-missing-repository -o ../../bin/sfcore.vsix
+	mkdir -p bin && cd editors/vscode && npm ci --no-audit --no-fund --ignore-scripts && npx --no-install vsce package --no-dependencies --allow-missing-repository -o ../../bin/sfcore.vsix
 
 e2e-vscode: vsix ## open core files in VS Code and take pictures (needs npm, chromium, libkrb5-dev, a C++ compiler)
 	test/e2e/vscode/run.sh
