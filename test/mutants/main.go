@@ -15,6 +15,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,6 +30,8 @@ type options struct {
 	limit    time.Duration
 	only     *regexp.Regexp
 	skip     string
+	sample   int
+	seed     uint64
 	list     bool
 	killed   bool
 }
@@ -40,6 +43,8 @@ func main() {
 	flag.DurationVar(&o.limit, "timeout", 0, "time after which a mutant counts as killed (default ten times what the tests take)")
 	flag.StringVar(&only, "only", "", "take only mutants whose line matches a `regexp`")
 	flag.StringVar(&o.skip, "skip", "", "do not run tests that match a `regexp`, such as those that count allocations")
+	flag.IntVar(&o.sample, "sample", 0, "draw `n` mutants of each package at random, for a package whose mutants take hours")
+	flag.Uint64Var(&o.seed, "seed", 1, "what -sample draws with: the same seed draws the same mutants of the same code")
 	flag.BoolVar(&o.list, "list", false, "list the mutants and do not run them")
 	flag.BoolVar(&o.killed, "v", false, "print mutants that are killed too")
 	flag.Parse()
@@ -93,7 +98,10 @@ func (o *options) pkg(w io.Writer, path string) (bool, error) {
 			continue
 		}
 		chosen = append(chosen, m)
-		if o.list {
+	}
+	chosen = o.draw(chosen)
+	if o.list {
+		for _, m := range chosen {
 			fmt.Fprintln(w, m)
 		}
 	}
@@ -109,6 +117,20 @@ func (o *options) pkg(w io.Writer, path string) (bool, error) {
 		return false, err
 	}
 	return o.report(w, p, results, len(known.reasons)-len(stale)) && len(stale) == 0, nil
+}
+
+// draw returns the mutants that -sample takes, in their order.
+func (o *options) draw(all []*mutant) []*mutant {
+	if o.sample <= 0 || o.sample >= len(all) {
+		return all
+	}
+	chosen := make([]*mutant, 0, o.sample)
+	order := rand.New(rand.NewPCG(o.seed, 0)).Perm(len(all))[:o.sample]
+	slices.Sort(order)
+	for _, i := range order {
+		chosen = append(chosen, all[i])
+	}
+	return chosen
 }
 
 // report prints what became of the mutants and reports whether none survived.

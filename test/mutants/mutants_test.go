@@ -239,3 +239,28 @@ func TestParseEquivalents(t *testing.T) {
 		})
 	}
 }
+
+func TestDraw(t *testing.T) {
+	all := make([]*mutant, 100)
+	for i := range all {
+		all[i] = &mutant{id: i + 1}
+	}
+	o := options{sample: 10, seed: 1}
+	got := o.draw(all)
+	if len(got) != 10 || !slices.IsSortedFunc(got, func(a, b *mutant) int { return a.id - b.id }) {
+		t.Errorf("got %d mutants, or not in their order", len(got))
+	}
+	if !slices.Equal(got, o.draw(all)) {
+		t.Error("the same seed draws other mutants")
+	}
+	o.seed = 2
+	if slices.Equal(got, o.draw(all)) {
+		t.Error("another seed draws the same mutants")
+	}
+	for _, n := range []int{0, 100, 101} {
+		o.sample = n
+		if got := o.draw(all); len(got) != len(all) {
+			t.Errorf("-sample %d: got %d mutants, want all", n, len(got))
+		}
+	}
+}
