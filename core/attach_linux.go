@@ -153,7 +153,7 @@ func prepare(pid int, opts *AttachOptions) (*visit, error) {
 		return nil, (&procDir{pid: pid, fd: -1}).explain(err)
 	}
 	if !opts.FUSE {
-		v.files.mounted, v.files.fuse = v.dir.fileSystems()
+		v.files.mounted, v.files.mayHang = v.dir.fileSystems()
 	}
 	if err := v.lookAround(opts); err != nil {
 		v.close()
@@ -243,9 +243,9 @@ func (v *visit) setMaps(text []byte) (err error) {
 // never answer that is not mounted here.
 func (v *visit) openRoot() {
 	shared := v.dir.link("ns/mnt") == ownNamespace("mnt") && v.dir.link(v.dir.memory("root")) == "/"
-	if !shared && v.files.fuse {
+	if !shared && v.files.mayHang {
 		v.files.problems = append(v.files.problems,
-			errors.New("no files are looked for where the process sees them: it has mounted FUSE, which may never answer"))
+			errors.New("no files are looked for where the process sees them: it has mounted FUSE, or an overlay of its own, which may never answer"))
 		return
 	}
 	v.root, _ = v.dir.open(v.dir.memory("root"), unix.O_PATH|unix.O_DIRECTORY)

@@ -14,14 +14,19 @@ import (
 // writes it.
 type fileSystems map[string]string
 
+// userOverlay is the type of an overlay that a user namespace below ours has mounted.
+// What lies under it cannot be told, and may be FUSE. One that the host has mounted,
+// as for most containers, is as good as what the host stores it on.
+const userOverlay = "overlay in a user namespace"
+
 // memfdType is the type of what is mounted nowhere: memfd_create, shared memory.
 const memfdType = "tmpfs"
 
 // fileSystems returns the file systems that this process or the visited one has
 // mounted, and whether the visited one has any that may never answer. It does not
 // ask any of them.
-func (d *procDir) fileSystems() (_ fileSystems, fuse bool) {
-	known := fileSystems{}
+func (d *procDir) fileSystems() (_ fileSystems, mayHang bool) {
+	known, theirs := fileSystems{}, fileSystems{}
 	if fd, err := unix.MemfdCreate("", unix.MFD_CLOEXEC); err == nil {
 		var st unix.Stat_t
 		if unix.Fstat(fd, &st) == nil {
@@ -29,14 +34,40 @@ func (d *procDir) fileSystems() (_ fileSystems, fuse bool) {
 		}
 		_ = unix.Close(fd)
 	}
-	ours, _ := os.ReadFile("/proc/self/mountinfo")
-	theirs, _ := d.read(d.memory("mountinfo"))
-	known.add(theirs)
-	for _, fsType := range known {
-		fuse = fuse || isFUSE(fsType)
+	text, _ := os.ReadFile("/proc/self/mountinfo")
+	known.add(text)
+	text, _ = d.read(d.memory("mountinfo"))
+	theirs.add(text)
+	users := d.mountedByUsers()
+	for dev, fsType := range theirs {
+		if _, ours := known[dev]; !ours {
+			if users && fsType == "overlay" {
+				fsType = userOverlay
+			}
+			known[dev] = fsType
+		}
+		mayHang = mayHang || isDoubtful(known[dev])
 	}
-	known.add(ours)
-	return known, fuse
+	return known, mayHang
+}
+
+// mountedByUsers reports whether the mounts of the process belong to another user
+// namespace than ours [ioctl_nsfs(2)], whose root need not be root here. An error
+// means that it is one above ours.
+func (d *procDir) mountedByUsers() bool {
+	mounts, err := d.open("ns/mnt", unix.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer mounts.Close()
+	owner, err := unix.IoctlRetInt(int(mounts.Fd()), unix.NS_GET_USERNS)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = unix.Close(owner) }()
+	var theirs, ours unix.Stat_t
+	return unix.Fstat(owner, &theirs) == nil && unix.Stat("/proc/self/ns/user", &ours) == nil &&
+		(theirs.Ino != ours.Ino || theirs.Dev != ours.Dev)
 }
 
 func device(major, minor uint32) string { return fmt.Sprintf("%02x:%02x", major, minor) }
@@ -60,11 +91,11 @@ func (known fileSystems) add(mountinfo []byte) {
 	}
 }
 
-// isFUSE reports whether a process answers for a file system. Whoever waits for an
-// answer cannot be killed until there is one [linux fs/fuse/dev.c:
-// request_wait_answer].
-func isFUSE(fsType string) bool {
-	return fsType == "fuse" || fsType == "fuseblk" || strings.HasPrefix(fsType, "fuse.")
+// isDoubtful reports whether a process answers for a file system, or may do so.
+// Whoever waits for an answer cannot be killed until there is one [linux
+// fs/fuse/dev.c: request_wait_answer].
+func isDoubtful(fsType string) bool {
+	return fsType == userOverlay || fsType == "fuse" || fsType == "fuseblk" || strings.HasPrefix(fsType, "fuse.")
 }
 
 // doubt says why the file behind a mapping may never answer, "" if it will. What
@@ -76,7 +107,7 @@ func (known fileSystems) doubt(m *procMapping) string {
 		return ""
 	case !ok && strings.HasPrefix(m.dev, "00:"):
 		return "which is not mounted"
-	case isFUSE(fsType):
+	case isDoubtful(fsType):
 		return "of type " + fsType
 	}
 	return ""

@@ -23,7 +23,9 @@ func TestDoubt(t *testing.T) {
 35
 36 22 0:44 / /ctl rw - fusectl fusectl rw
 `))
+	known["00:2e"] = userOverlay
 	for dev, want := range map[string]string{
+		"00:2e":  "of type overlay in a user namespace",
 		"08:01":  "",
 		"00:01":  "",
 		"00:2a":  "of type fuse.gvfsd-fuse",

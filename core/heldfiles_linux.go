@@ -24,7 +24,7 @@ type heldFiles struct {
 	files map[string]*os.File // by device, inode and path; nil where opening failed
 	// mounted are the file systems that are asked; nil for all.
 	mounted  fileSystems
-	fuse     bool          // the process has mounted some that may never answer
+	mayHang  bool          // the process has mounted some that may never answer
 	left     time.Duration // for opening files that are still to be opened
 	problems []error
 }

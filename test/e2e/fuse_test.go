@@ -42,6 +42,7 @@ type fuseServer struct {
 	dev  int
 	data []byte
 	hung atomic.Bool // no answers any more
+	mute atomic.Bool // no answers to reads beyond the first page any more
 }
 
 // The files, and the size of the last two. [hungLo, hungHi) is the middle.
@@ -61,7 +62,7 @@ const errNoAnswer = syscall.Errno(^uintptr(0))
 const (
 	fuseLookup, fuseForget, fuseGetattr, fuseOpen, fuseRead = 1, 2, 3, 14, 15
 	fuseRelease, fuseFlush, fuseInit, fuseInterrupt         = 18, 25, 26, 36
-	fuseAccess, fuseBatchForget, fuseWrite                  = 34, 42, 16
+	fuseAccess, fuseBatchForget, fuseWrite, fuseStatfs      = 34, 42, 16, 17
 )
 
 func (s *fuseServer) attr(node uint64) []byte {
@@ -102,6 +103,9 @@ func (s *fuseServer) answer(op uint32, node uint64, arg []byte) ([]byte, syscall
 		return make([]byte, 16), 0
 	case fuseRead:
 		off, size := binary.NativeEndian.Uint64(arg[8:]), uint64(binary.NativeEndian.Uint32(arg[16:]))
+		if s.mute.Load() && off > 0 {
+			return nil, errNoAnswer
+		}
 		if node == neverNode || node == partlyNode && off < hungHi && off+size > hungLo {
 			return nil, errNoAnswer
 		} else if node == partlyNode {
@@ -111,6 +115,10 @@ func (s *fuseServer) answer(op uint32, node uint64, arg []byte) ([]byte, syscall
 		return append([]byte{}, s.data[off:min(off+size, uint64(len(s.data)))]...), 0
 	case fuseWrite:
 		return nil, errNoAnswer
+	case fuseStatfs:
+		b := make([]byte, 80)
+		binary.NativeEndian.PutUint32(b[44:], 255) // what names may have, which overlayfs asks for
+		return b, 0
 	case fuseRelease, fuseFlush, fuseAccess:
 		return []byte{}, 0
 	}
@@ -143,11 +151,15 @@ func (s *fuseServer) run() {
 // serveFUSE mounts a file system with a copy of a program, starts the program
 // from there, prints its id, and answers until its input ends. With "lazy" the
 // file system is then no longer mounted; with "root" it is also the root
-// directory of the program. With "hung MODE" it runs the program itself, with its own
+// directory of the program; with "overlay" the program is in an overlay on it, in a
+// user namespace. With "hung MODE" it runs the program itself, with its own
 // input and output. With "own" it runs the program, sfcore, from the file system to
 // visit this very process.
 func serveFUSE(args []string) error {
 	how, dir, program := args[0], args[1], args[2]
+	if how == "inside" {
+		return runInOverlay(dir, program)
+	}
 	s := new(fuseServer)
 	var err error
 	if s.data, err = os.ReadFile(program); err != nil {
@@ -182,6 +194,12 @@ func serveFUSE(args []string) error {
 		cmd = exec.Command("/prog", "3")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: dir}
 	}
+	if how == "overlay" {
+		cmd = exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), fuseEnv+"=inside\n"+dir+"\n"+filepath.Dir(program))
+		root := []syscall.SysProcIDMap{{Size: 1}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, UidMappings: root, GidMappings: root}
+	}
 	cmd.Stderr = os.Stderr
 	if _, err = cmd.StdinPipe(); err != nil {
 		return err
@@ -201,11 +219,24 @@ func serveFUSE(args []string) error {
 			return err
 		}
 	}
-	s.hung.Store(true)
+	s.mute.Store(how == "mute")
+	s.hung.Store(how != "mute")
 	fmt.Println("ready", cmd.Process.Pid)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	_ = cmd.Process.Kill()
 	return nil
+}
+
+// runInOverlay runs the program of a file system in an overlay on it.
+func runInOverlay(dir, other string) error {
+	overlay, err := os.MkdirTemp(other, "overlay")
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount("overlay", overlay, "overlay", unix.MS_RDONLY, "lowerdir="+dir+":"+other); err != nil {
+		return err
+	}
+	return unix.Exec(filepath.Join(overlay, "prog"), []string{"prog", "3"}, nil)
 }
 
 func needFUSE(t *testing.T) {
@@ -263,6 +294,39 @@ func startFUSE(t *testing.T, how, program string) *fuseProgram {
 	return f
 }
 
+// A file that answers when it is opened, and then no more, costs what the run may.
+func TestMuteFUSE(t *testing.T) {
+	needFUSE(t)
+	sfcore, program := buildSfcore(t), filepath.Join(t.TempDir(), "prog")
+	if out, err := exec.Command("gcc", "-static", "-O1", "-g", "-pthread", "-o", program, "testdata/live/depths.c").CombinedOutput(); err != nil {
+		t.Fatalf("gcc is needed: %v\n%s", err, out)
+	}
+	f := startFUSE(t, "mute", program)
+	bt := exec.Command(sfcore, "bt", "--fuse", "--max-total-time", "2s", "-p", f.pid)
+	said, err := os.Create(filepath.Join(t.TempDir(), "said")) // a pipe would end with the process that cannot
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	bt.Stdout, bt.Stderr = said, said
+	if err := bt.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- bt.Wait() }()
+	select {
+	case <-done:
+	case <-time.After(unhurried):
+		t.Error("sfcore does not end")
+		f.end()
+		<-done
+	}
+	got, err := os.ReadFile(said.Name())
+	if want := "was killed, but has not ended: it waits"; !strings.Contains(string(got), want) {
+		t.Errorf("got %q, %v, want %q in it", got, err, want)
+	}
+}
+
 // A process whose program is in a file system that does not answer any more is
 // shown, and sfcore ends.
 func TestHungFUSE(t *testing.T) {
@@ -276,6 +340,7 @@ func TestHungFUSE(t *testing.T) {
 		"mounted": "of type fuse, which may never answer",
 		"lazy":    "which is not mounted, which may never answer",
 		"root":    "no files are looked for where the process sees them",
+		"overlay": "of type overlay in a user namespace, which may never answer",
 	} {
 		t.Run(how, func(t *testing.T) {
 			f := startFUSE(t, how, program)
