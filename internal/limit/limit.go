@@ -109,9 +109,23 @@ func (l *Limits) Reached(u *Usage, what string, tenths int) error {
 	return e
 }
 
+// maxEnding is how long a process that was killed may take to end. The kernel frees
+// its memory meanwhile.
+const maxEnding = 3 * time.Second
+
+// ended waits for the end of a process that was killed.
+func ended(done <-chan struct{}, pid int) error {
+	select {
+	case <-done:
+		return nil
+	case <-time.After(maxEnding):
+		return fmt.Errorf("process %d was killed, but has not ended: it waits for the kernel, or for a file system that does not answer", pid)
+	}
+}
+
 // Run starts a program and waits until it ends, or ends it when it reaches a limit:
-// then the error is a [ReachedError]. Another error says that it could not be started
-// or watched. However it ended, cmd.ProcessState says so. If this process is killed,
+// then the error wraps a [ReachedError], and says if the process cannot end. Another error says that it could not be started
+// or watched. If it ended, cmd.ProcessState says how. If this process is killed,
 // so is that one (Linux).
 func (l *Limits) Run(cmd *exec.Cmd, what string) error {
 	runtime.LockOSThread() // on whose end the kernel ends the process
@@ -142,8 +156,7 @@ func (l *Limits) Run(cmd *exec.Cmd, what string) error {
 			}
 			if err := l.Reached(usage, what, 10); err != nil {
 				_ = cmd.Process.Kill()
-				<-done
-				return err
+				return errors.Join(err, ended(done, cmd.Process.Pid))
 			}
 		}
 	}
