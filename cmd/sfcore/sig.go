@@ -24,9 +24,10 @@ type sigCommand struct {
 func newSigCommand() *cobra.Command {
 	c := &sigCommand{}
 	cmd := &cobra.Command{
-		Use:   "sig [flags] CORE...",
+		Use:   "sig [flags] CORE|REPORT...",
 		Short: "Print signatures, which are equal for crashes of the same bug",
-		Long: `sig prints three hashes of the stack of the thread that crashed, and a title.
+		Long: `sig prints three hashes of the stack of the thread that crashed, and a title. It
+reads core files, and documents that bt --format json printed.
 
   fine     the fault and the first 5 functions that tell something
   coarse   the same functions without parameters and template arguments: it is
@@ -38,22 +39,22 @@ throws, panics, allocates, copies bytes or starts threads. Recursion counts once
 Nothing counts from the first frame on that may not exist (?). --explain says what
 became of every frame. A level that the stack does not tell is "-".
 
-Exit status: 0 if every core has a signature, 1 if some have none, 2 if nothing
+Exit status: 0 if every crash has a signature, 1 if some have none, 2 if nothing
 could be done.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: c.run,
 	}
 	c.register(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.format, "format", "text", "print text or jsonl (one object per core)")
+	f.StringVar(&c.format, "format", "text", "print text or jsonl (one object per crash)")
 	f.StringVar(&c.rules, "rules", "", "leave out functions by the rules in `FILE` (default: those of docs/signature.md)")
 	f.BoolVar(&c.explain, "explain", false, "say which frames count, and why others do not")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// coreSignature is the signature of a core file.
-type coreSignature struct {
+// fileSignature is the signature of the crash in a core file or a report.
+type fileSignature struct {
 	Path string `json:"path"`
 	*signature.Signature
 }
@@ -79,7 +80,7 @@ func (c *sigCommand) run(cmd *cobra.Command, args []string) error {
 			continue
 		}
 		if c.format == "jsonl" {
-			err = writeJSON(out, &coreSignature{name, sig})
+			err = writeJSON(out, &fileSignature{name, sig})
 		} else {
 			writeSignature(out, name, sig)
 		}
@@ -91,7 +92,7 @@ func (c *sigCommand) run(cmd *cobra.Command, args []string) error {
 	case 0:
 		return nil
 	case len(args):
-		return errors.New("no core has a signature")
+		return errors.New("no crash has a signature")
 	}
 	return incompleteError{}
 }
@@ -112,8 +113,27 @@ func (c *sigCommand) readRules() (*signature.Rules, error) {
 	return rules, nil
 }
 
-// sign returns the signature of a core.
+// sign returns the signature of the crash in a file.
 func (c *sigCommand) sign(ctx context.Context, stderr io.Writer, name string, rules *signature.Rules) (*signature.Signature, error) {
+	doc, err := readReport(name)
+	if doc == nil && err == nil {
+		doc, err = c.crash(ctx, stderr, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	sig, err := signature.Of(doc, rules)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if !c.explain {
+		sig.Frames = nil
+	}
+	return sig, nil
+}
+
+// crash returns a report of a core, with no thread but the one that crashed.
+func (c *sigCommand) crash(ctx context.Context, stderr io.Writer, name string) (*report.Document, error) {
 	t, err := c.open(ctx, []string{name})
 	if err != nil {
 		return nil, err
@@ -122,21 +142,13 @@ func (c *sigCommand) sign(ctx context.Context, stderr io.Writer, name string, ru
 	head := t.Head()
 	w := t.NewWalker()
 	for _, th := range t.Threads() {
-		if !th.Crashed {
-			continue
+		if th.Crashed {
+			head.Threads = []report.Thread{*w.Describe(w.Walk(th), false)}
+			break
 		}
-		head.Threads = []report.Thread{*w.Describe(w.Walk(th), false)}
-		break
 	}
 	sayProblems(stderr, t)
-	sig, err := signature.Of(&head, rules)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if !c.explain {
-		sig.Frames = nil
-	}
-	return sig, nil
+	return &head, nil
 }
 
 func writeSignature(out *bufio.Writer, name string, sig *signature.Signature) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 )
 
 // signatureOf returns what sig prints of a case.
-func signatureOf(t *testing.T, name string, flags ...string) (s coreSignature) {
+func signatureOf(t *testing.T, name string, flags ...string) (s fileSignature) {
 	t.Helper()
 	stdout, stderr, code := sfcore(append(append([]string{"sig", "--format", "jsonl"}, flags...), caseArgs(t, name)...)...)
 	if code != exitComplete {
@@ -34,6 +35,29 @@ func TestSigGolden(t *testing.T) {
 		fmt.Fprintf(&b, "%-32s %s %s %s %s\n", name, orDash(s.Fine), orDash(s.Coarse), orDash(s.Address), s.Title)
 	}
 	testkit.Golden(t, "testdata/sig.golden", b.Bytes())
+}
+
+// A report has the signature of its core.
+func TestSigOfReports(t *testing.T) {
+	for _, name := range []string{"amd64-v3-null-1", "aarch64be-v3-deep", "amd64-none-tailcalls", "amd64-v2-stripped-debuglink", "s390x-v3-null-1"} {
+		text, stderr, code := sfcore(append([]string{"bt", "--format", "json"}, caseArgs(t, name)...)...)
+		if code == exitFailed {
+			t.Fatalf("%s: %s", name, stderr)
+		}
+		file := filepath.Join(t.TempDir(), "report.json")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stdout, stderr, code := sfcore("sig", "--explain", "--format", "jsonl", file)
+		var got fileSignature
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitComplete {
+			t.Fatalf("%s: exit status %d, %v, %s", name, code, err, stderr)
+		}
+		want := signatureOf(t, name, "--explain")
+		if got.Path, want.Path = "", ""; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: the report has\n%+v\nthe core\n%+v", name, got.Signature, want.Signature)
+		}
+	}
 }
 
 // The same crash has the same coarse signature in every build: on all architectures,
@@ -79,7 +103,7 @@ func TestSigWithoutSymbols(t *testing.T) {
 	dir := filepath.Join(coresDir, name)
 	with := signatureOf(t, name)
 	stdout, _, _ := sfcore("sig", "--format", "jsonl", "--path", filepath.Join(dir, "exe"), "--debug-dir", t.TempDir(), filepath.Join(dir, "core.zst"))
-	var without coreSignature
+	var without fileSignature
 	if err := json.Unmarshal([]byte(stdout), &without); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +127,7 @@ func TestSigErrors(t *testing.T) {
 		{[]string{"sig"}, exitFailed, "", "at least 1 arg"},
 		{[]string{"sig", "none"}, exitFailed, "", "none: no such file"},
 		{[]string{"sig", "none", core("amd64-v3-null-1")}, exitIncomplete, "null-call", "none: no such file"},
-		{[]string{"sig", "none", "none"}, exitFailed, "", "no core has a signature"},
+		{[]string{"sig", "none", "none"}, exitFailed, "", "no crash has a signature"},
 		{[]string{"sig", "--format", "xml", core("amd64-v3-null-1")}, exitFailed, "", "unknown format"},
 		{[]string{"sig", "--rules", "none", core("amd64-v3-null-1")}, exitFailed, "", "--rules: open none"},
 		{[]string{"sig", "--path", exe, "--rules", rules, "--explain", core("amd64-v3-null-1")}, exitComplete, "rule test: caller", ""},
