@@ -46,7 +46,8 @@ func TestAttachOutOfTime(t *testing.T) {
 	s.ready(t)
 	late := false
 	for try := 0; try < 100 && !late; try++ { // the copying may be done at once
-		v, err := prepare(s.pid, &AttachOptions{StackBudget: DefaultStackBudget, StackTotal: DefaultStackTotal})
+		v := begin(s.pid, nil)
+		err := v.prepare(&AttachOptions{StackBudget: DefaultStackBudget, StackTotal: DefaultStackTotal})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -71,8 +72,8 @@ func visitOnce(ctx context.Context, pid int, opts *AttachOptions) (*Image, error
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		var v *visit
-		if v, err = prepareInTime(ctx, pid, opts); err == nil {
+		v := begin(pid, opts.After)
+		if err = v.prepareInTime(ctx, opts); err == nil {
 			if err = v.stop(opts); err == nil {
 				return v.image(), nil
 			}
@@ -96,6 +97,7 @@ func visitOnce(ctx context.Context, pid int, opts *AttachOptions) (*Image, error
 
 // visit is one snapshot of a process in the making.
 type visit struct {
+	pid   int
 	dir   *procDir
 	mem   *carefulMemory
 	arch  *arch.Arch
@@ -105,7 +107,7 @@ type visit struct {
 	// command and executable are as in Image.
 	command, executable string
 
-	mapsText []byte
+	mapsText []byte // the file that maps was made of
 	maps     []procMapping
 	// threads is what /proc said of the threads before they were stopped.
 	threads map[int]procStat
@@ -123,6 +125,7 @@ type visit struct {
 	known   []arch.Regs // of the threads that have stopped
 	room    []byte      // for stacks
 	stacks  []copied
+	over    bool // it holds nothing open any more
 }
 
 // phase ends a phase that began where the one before it ended.
@@ -132,7 +135,20 @@ func (v *visit) phase(name string, held bool) {
 	v.clock = now
 }
 
+// takeOver begins a visit with what an earlier one holds, which need not be closed
+// any more.
+func (v *visit) takeOver(old *visit) {
+	v.dir, v.mem, v.files, v.root = old.dir, old.mem, old.files, old.root
+	v.arch, v.auxv, v.command, v.executable = old.arch, old.auxv, old.command, old.executable
+	v.mapsText, v.maps, v.heads = old.mapsText, old.maps, old.heads
+	old.over = true
+}
+
 func (v *visit) close() {
+	if v.over {
+		return
+	}
+	v.over = true
 	v.files.close()
 	if v.root != nil {
 		v.root.Close()
@@ -143,24 +159,36 @@ func (v *visit) close() {
 	v.dir.close()
 }
 
-// prepare finds out everything that it can while the process runs.
-func prepare(pid int, opts *AttachOptions) (*visit, error) {
-	v := &visit{clock: time.Now(), files: newHeldFiles()}
-	var err error
-	if v.dir, err = openProc(pid); errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("process %d: %w", pid, ErrNoProcess)
-	} else if err != nil {
-		return nil, (&procDir{pid: pid, fd: -1}).explain(err)
+// begin begins a visit of a process, with what an earlier snapshot of it holds open
+// unless another visit took that over. after may be nil.
+func begin(pid int, after *Image) *visit {
+	v := &visit{clock: time.Now(), pid: pid}
+	if after != nil && after.PID == pid {
+		if mem, ok := after.Mem.(*liveMemory); ok && !mem.visit.over {
+			v.takeOver(mem.visit)
+		}
 	}
-	if !opts.FUSE {
-		v.files.mounted, v.files.mayHang = v.dir.fileSystems()
+	return v
+}
+
+// prepare finds out everything that it can while the process runs. If that fails, the
+// visit is closed.
+func (v *visit) prepare(opts *AttachOptions) error {
+	if v.dir == nil {
+		var err error
+		if v.dir, err = openProc(v.pid); errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("process %d: %w", v.pid, ErrNoProcess)
+		} else if err != nil {
+			return (&procDir{pid: v.pid, fd: -1}).explain(err)
+		}
+		v.files = newHeldFiles()
 	}
 	if err := v.lookAround(opts); err != nil {
 		v.close()
-		return nil, err
+		return err
 	}
 	v.phase(PhasePrepare, false)
-	return v, nil
+	return nil
 }
 
 func (v *visit) lookAround(opts *AttachOptions) error {
@@ -181,38 +209,22 @@ func (v *visit) lookAround(opts *AttachOptions) error {
 	if leader.state == Zombie && !v.dir.findAlive() {
 		return fmt.Errorf("process %d has ended and is a zombie until its parent waits for it: %w", pid, ErrNoProcess)
 	}
-	mem, err := memreader.OpenLive(v.dir.alive)
-	if err != nil {
-		return v.dir.explain(err)
+	if v.mem == nil {
+		mem, err := memreader.OpenLive(v.dir.alive)
+		if err != nil {
+			return v.dir.explain(err)
+		}
+		v.mem = &carefulMemory{Live: mem}
 	}
-	v.mem = &carefulMemory{Live: mem}
 	if !v.mem.Alive() { // which waits for the lock of the mappings, and can be killed
 		return errNoMemory
-	}
-	v.mem.pagemap, _ = v.dir.open(v.dir.memory("pagemap"), os.O_RDONLY)
-	if v.mapsText, err = v.dir.read(v.dir.memory("maps")); err != nil {
-		return v.dir.explain(err)
-	}
-	if len(v.mapsText) == 0 {
-		return errNoMemory
-	}
-	if err := v.setMaps(v.mapsText); err != nil {
-		return err
-	}
-	if v.arch, err = v.findArch(); err != nil {
-		return err
-	}
-	if auxv, err := v.dir.read(v.dir.memory("auxv")); err == nil {
-		v.auxv = parseAuxv(auxv, byteOrder(v.arch))
 	}
 	if v.dir.link("ns/pid") != ownNamespace("pid") {
 		v.snap.NSPID = status.innermost()
 	}
-	v.command = v.dir.commandLine()
-	v.executable, _ = strings.CutSuffix(v.dir.link(v.dir.memory("exe")), deletedSuffix)
-	v.openRoot()
-	v.files.hold(v.dir, v.maps)
-	v.copyHeads(time.Now().Add(maxOpening))
+	if err := v.lookAtMaps(opts); err != nil {
+		return err
+	}
 	keepOwnCode()
 	if err := v.readThreads(); err != nil {
 		return err
@@ -223,12 +235,60 @@ func (v *visit) lookAround(opts *AttachOptions) error {
 	return v.awaitExec()
 }
 
+// lookAtMaps reads the mappings, and opens the mapped files, unless the mappings are
+// those that are known.
+func (v *visit) lookAtMaps(opts *AttachOptions) error {
+	if v.mem.pagemap == nil {
+		v.mem.pagemap, _ = v.dir.open(v.dir.memory("pagemap"), os.O_RDONLY)
+	}
+	text, err := v.dir.read(v.dir.memory("maps"))
+	switch {
+	case err != nil:
+		return v.dir.explain(err)
+	case len(text) == 0:
+		return errNoMemory
+	case bytes.Equal(text, v.mapsText):
+		return nil
+	}
+	if !opts.FUSE {
+		v.files.mounted, v.files.mayHang = v.dir.fileSystems()
+	}
+	if err := v.setMaps(text); err != nil {
+		return err
+	}
+	if v.arch == nil {
+		if err := v.lookAtProgram(); err != nil {
+			return err
+		}
+	}
+	v.files.hold(v.dir, v.maps)
+	v.copyHeads(time.Now().Add(maxOpening))
+	return nil
+}
+
+// lookAtProgram finds out what the process runs. That does not change before it
+// executes another program.
+func (v *visit) lookAtProgram() error {
+	var err error
+	if v.arch, err = v.findArch(); err != nil {
+		return err
+	}
+	if auxv, err := v.dir.read(v.dir.memory("auxv")); err == nil {
+		v.auxv = parseAuxv(auxv, byteOrder(v.arch))
+	}
+	v.command = v.dir.commandLine()
+	v.executable, _ = strings.CutSuffix(v.dir.link(v.dir.memory("exe")), deletedSuffix)
+	v.openRoot()
+	return nil
+}
+
 // setMaps decodes the mappings, and keeps reads away from those of files that may
 // never answer.
 func (v *visit) setMaps(text []byte) (err error) {
 	if v.maps, err = parseMaps(text); err != nil {
 		return err
 	}
+	v.mapsText = text
 	var doubtful []span
 	for i := range v.maps {
 		if m := &v.maps[i]; v.files.doubt(m) != "" {

@@ -31,17 +31,13 @@ func inTime[T any](deadline time.Time, f func() T) (result T, ok bool) {
 
 // prepareInTime is prepare with a limit. A thread of the process that waits for a
 // file while it has the lock of the mappings makes every reader of them wait.
-func prepareInTime(ctx context.Context, pid int, opts *AttachOptions) (*visit, error) {
-	type prepared struct {
-		v   *visit
-		err error
-	}
-	done, over := make(chan prepared), make(chan struct{})
+func (v *visit) prepareInTime(ctx context.Context, opts *AttachOptions) error {
+	done, over := make(chan error), make(chan struct{})
 	defer close(over)
 	go func() {
-		v, err := prepare(pid, opts)
+		err := v.prepare(opts)
 		select {
-		case done <- prepared{v, err}:
+		case done <- err:
 		case <-over:
 			if err == nil {
 				v.close()
@@ -51,12 +47,12 @@ func prepareInTime(ctx context.Context, pid int, opts *AttachOptions) (*visit, e
 	timer := time.NewTimer(maxPreparing)
 	defer timer.Stop()
 	select {
-	case p := <-done:
-		return p.v, p.err
+	case err := <-done:
+		return err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	case <-timer.C:
-		return nil, fmt.Errorf("process %d: %w in %v: %s", pid, errUnanswering, maxPreparing, suspect(pid))
+		return fmt.Errorf("process %d: %w in %v: %s", v.pid, errUnanswering, maxPreparing, suspect(v.pid))
 	}
 }
 

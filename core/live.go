@@ -34,6 +34,10 @@ type AttachOptions struct {
 	// may never answer, or on nothing that is mounted. If one does not, this
 	// program cannot be killed until it does.
 	FUSE bool
+	// After is an earlier snapshot of the same process, or nil. The new one takes over
+	// the files that it holds open, and does not look for them again. Of After, only
+	// Close may be used from then on.
+	After *Image
 	// MaxStop bounds the time for which the process is held, even if not
 	// everything has been copied; 0 stands for [DefaultMaxStop].
 	MaxStop time.Duration

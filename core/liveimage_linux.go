@@ -30,7 +30,7 @@ func (v *visit) image() *Image {
 		img.Mappings[i].File = v.files.name(m)
 		img.Mappings[i].Unanswering = v.files.doubt(m) != ""
 	}
-	img.Mem = &liveMemory{Space: v.space(), process: v.mem, image: img}
+	img.Mem = &liveMemory{Space: v.space(), process: v.mem, image: img, visit: v}
 	for i := range v.tracees {
 		if v.tracees[i].step != ended {
 			img.Threads = append(img.Threads, v.thread(i))
@@ -122,6 +122,7 @@ type liveMemory struct {
 	*memreader.Space
 	process memreader.Reader
 	image   *Image
+	visit   *visit
 }
 
 // ReadMem implements memreader.Reader.

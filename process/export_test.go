@@ -1,6 +1,13 @@
 package process
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/sfcore/sfcore/internal/module"
+)
+
+// Modules returns what Next takes over.
+func Modules(p *Process) *module.Set { return p.modules }
 
 // OpenModules opens the files of all modules and looks at no names.
 func (p *Process) OpenModules() {

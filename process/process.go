@@ -51,6 +51,23 @@ func New(img *core.Image, opts Options) *Process {
 	return p
 }
 
+// Next is New for a later snapshot of the same live process, with the options of p. It
+// takes over the files of p and what was found out about them, unless others are
+// mapped now. Of p, no method may be in use, or be used afterwards.
+func Next(p *Process, img *core.Image) *Process {
+	if p.modules.Renew(img) {
+		return &Process{
+			img: img, opts: p.opts, modules: p.modules, servers: p.servers, steppers: p.steppers,
+			budget: unwind.Budget{Time: p.opts.MaxTotalTime},
+		}
+	}
+	next := New(img, p.opts)
+	if err := p.Close(); err != nil {
+		next.modules.Note(err)
+	}
+	return next
+}
+
 // Close releases the image and all files. No other method may be in use, or be
 // used afterwards.
 func (p *Process) Close() error {

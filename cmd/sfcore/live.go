@@ -49,17 +49,22 @@ func (l *liveFlags) check(args []string) error {
 }
 
 // runLive takes one or more snapshots of a process.
-func (c *btCommand) runLive(cmd *cobra.Command, paint painter) error {
+func (c *btCommand) runLive(cmd *cobra.Command, paint painter) (result error) {
 	ctx, l := cmd.Context(), &c.live
-	var result error
-	started := uint64(0)
+	what := core.AttachOptions{StackBudget: uint64(l.budget), StackTotal: uint64(l.total), FUSE: l.fuse, Follow: gostack.Follow}
+	var t *process.Process
+	defer func() {
+		if t != nil {
+			t.Close()
+		}
+	}()
+	begun, late, started := time.Now(), 0, uint64(0)
 	for n := 1; ; n++ {
-		next := time.Now().Add(l.pause())
-		t, err := c.attach(ctx, l.pid, core.AttachOptions{StackBudget: uint64(l.budget), StackTotal: uint64(l.total), FUSE: l.fuse, Follow: gostack.Follow})
-		if n > 1 && (errors.Is(err, core.ErrNoProcess) || err == nil && t.Image().Live.Started != started) {
-			if err == nil {
-				t.Close() // the id is another process's now
-			}
+		next, err := c.attachAgain(ctx, t, l.pid, what)
+		if err == nil {
+			t = next
+		}
+		if n > 1 && (errors.Is(err, core.ErrNoProcess) || err == nil && t.Image().Live.Started != started) { // the id is another process's now
 			fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: process %d ended after %d snapshots\n", l.pid, n-1)
 			return result
 		}
@@ -68,16 +73,30 @@ func (c *btCommand) runLive(cmd *cobra.Command, paint painter) error {
 		}
 		started = t.Image().Live.Started
 		err = c.print(cmd, t, paint)
-		t.Close()
 		if incomplete := (incompleteError{}); err != nil && !errors.As(err, &incomplete) {
 			return err
 		} else if err != nil {
 			result = err
 		}
-		if n == l.last() || !sleepUntil(ctx, next) {
+		if n == l.last() || !sleepUntil(ctx, l.moment(begun, n, &late)) {
+			if late > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %d snapshots were left out, because others took longer than %v; there are %d\n", late, l.pause(), n)
+			}
 			return result
 		}
 	}
+}
+
+// moment returns when the snapshot after n of them is due. It counts those that cannot
+// be taken any more.
+func (l *liveFlags) moment(begun time.Time, n int, late *int) time.Time {
+	due := begun.Add(time.Duration(n+*late) * l.pause())
+	if behind := time.Since(due); behind > 0 {
+		skip := int(behind / l.pause())
+		*late += skip
+		due = due.Add(time.Duration(skip) * l.pause())
+	}
+	return due
 }
 
 // pause returns the time from one snapshot to the next.
@@ -109,14 +128,26 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 
 // attach takes a snapshot of process pid.
 func (o *openFlags) attach(ctx context.Context, pid int, what core.AttachOptions) (*process.Process, error) {
-	opts, err := o.options(ctx)
-	if err != nil {
+	return o.attachAgain(ctx, nil, pid, what)
+}
+
+// attachAgain is attach after an earlier snapshot of the process, which is closed
+// unless there is an error. last may be nil.
+func (o *openFlags) attachAgain(ctx context.Context, last *process.Process, pid int, what core.AttachOptions) (*process.Process, error) {
+	var opts process.Options
+	var err error
+	if last != nil {
+		what.After = last.Image()
+	} else if opts, err = o.options(ctx); err != nil {
 		return nil, err
 	}
 	var img *core.Image
 	withoutJobControl(func() { img, err = core.Attach(ctx, pid, what) })
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case last != nil:
+		return process.Next(last, img), nil
 	}
 	return process.New(img, opts), nil
 }

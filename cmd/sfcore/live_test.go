@@ -46,3 +46,20 @@ func TestRound(t *testing.T) {
 		}
 	}
 }
+
+// Snapshots keep to the times at which they are due. Those that are overdue are left
+// out.
+func TestMoment(t *testing.T) {
+	l, late := liveFlags{interval: time.Hour}, 0
+	begun := time.Now()
+	if got := l.moment(begun, 1, &late); !got.Equal(begun.Add(time.Hour)) || late != 0 {
+		t.Errorf("in time: got %v, %d late", got.Sub(begun), late)
+	}
+	begun = begun.Add(-210 * time.Minute) // the second one took 150 minutes
+	if got := l.moment(begun, 2, &late); !got.Equal(begun.Add(3*time.Hour)) || late != 1 {
+		t.Errorf("overdue: got %v, %d late, want 3h and 1", got.Sub(begun), late)
+	}
+	if got := l.moment(begun, 3, &late); !got.Equal(begun.Add(4*time.Hour)) || late != 1 {
+		t.Errorf("in time again: got %v, %d late, want 4h and 1", got.Sub(begun), late)
+	}
+}

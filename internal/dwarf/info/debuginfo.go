@@ -130,6 +130,9 @@ const maxWork = 1 << 28
 // [Options.MaxWork]. All together it may be 2^29. The zero Budget is ready for use, also concurrently.
 type Budget struct{ used atomic.Int64 }
 
+// Used returns how many steps were taken so far.
+func (b *Budget) Used() int64 { return b.used.Load() }
+
 const (
 	// maxBudget bounds a Budget: that is twice what one file may take.
 	maxBudget = 1 << 29
