@@ -55,6 +55,9 @@ func (f *folder) link(name, second string) string {
 	return f.in(second)
 }
 
+// symlink makes a link with any text.
+func (f *folder) symlink(text, name string) { f.check(os.Symlink(text, f.in(name))) }
+
 // size returns how many bytes the files have together. Links are not followed.
 func (f *folder) size() (total int64) {
 	f.check(filepath.Walk(f.path, func(_ string, info os.FileInfo, err error) error {
