@@ -1,5 +1,7 @@
 package info
 
+import "errors"
+
 // abbrev describes the entries that have its code [DWARF 5, 7.5.3].
 type abbrev struct {
 	tag      uint32
@@ -24,10 +26,18 @@ type abbrevs struct {
 	byCode []abbrev           // codes from 1 on, as compilers number them
 	others map[uint64]*abbrev // all other codes
 	done   bool
+	kept   *int // of the file: what its tables take, as for maxAbbrevs
+	taken  int  // of that, what this table takes
 }
 
-// maxAbbrevs bounds the abbreviations of a table. Compilers make some hundreds.
-const maxAbbrevs = 1 << 20
+const (
+	// maxAbbrevs bounds what the abbreviations of a table, and of all tables that a
+	// file keeps, take: each counts 4, and each of its attributes 1, of 16 to 30 bytes.
+	// Compilers make some hundred of ten attributes for a unit.
+	maxAbbrevs = 1 << 22
+	// maxUsual is how many attributes of an entry are read for what the entry counts.
+	maxUsual = 32
+)
 
 // find returns the abbreviation with a code; nil if there is none.
 func (t *abbrevs) find(code uint64, w *work) *abbrev {
@@ -48,7 +58,7 @@ func (t *abbrevs) find(code uint64, w *work) *abbrev {
 // decode decodes one more abbreviation, unless the table ends.
 func (t *abbrevs) decode(w *work) bool {
 	code := t.r.uleb()
-	if code == 0 || t.r.short || len(t.byCode)+len(t.others) >= maxAbbrevs {
+	if code == 0 || t.r.short || !w.spend(abbrevWork) || !t.take(4, w) {
 		return false
 	}
 	a := abbrev{tag: uint32(t.r.uleb()), children: t.r.byte() != 0}
@@ -63,6 +73,9 @@ func (t *abbrevs) decode(w *work) bool {
 		if s.name == 0 && s.form == 0 {
 			break
 		}
+		if !t.take(1, w) {
+			return false
+		}
 		a.sibling = a.sibling || s.name == attrSibling
 		a.attrs = append(a.attrs, s)
 		a.measure(s.form)
@@ -75,6 +88,18 @@ func (t *abbrevs) decode(w *work) bool {
 		t.others = make(map[uint64]*abbrev)
 	}
 	t.others[code] = &a
+	return true
+}
+
+var errAbbrevs = errors.New("debug information: a table of abbreviations is too long: the entries that need the rest of it are ignored")
+
+// take counts what the table takes, and reports whether there may be more.
+func (t *abbrevs) take(n int, w *work) bool {
+	*t.kept += n
+	if t.taken += n; t.taken > maxAbbrevs {
+		w.fail(errAbbrevs)
+		return false
+	}
 	return true
 }
 

@@ -70,6 +70,7 @@ type Data struct {
 	opts   Options
 	main   *file
 	ranges ranges
+	kept   int // ranges of units and functions
 	split  splitFiles
 	work   work
 	types  map[typeKey]*Type
@@ -141,6 +142,10 @@ const (
 	entryWork = 4
 	// unitWork is what the header of a unit, or of a set of addresses, counts.
 	unitWork = 16
+	// abbrevWork is what an abbreviation counts: it is kept, in a map at worst.
+	abbrevWork = 32
+	// rangeWork is what one of a list of ranges counts.
+	rangeWork = 2
 	// callWork is what an inlined call counts: its ranges, its name and its place are
 	// read.
 	callWork = 64

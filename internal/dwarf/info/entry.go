@@ -50,6 +50,9 @@ func (u *unit) entryAt(off uint64) (entry, bool) {
 // attributes yields the attributes as they are written.
 func (e *entry) attributes() iter.Seq2[uint32, value] {
 	return func(yield func(uint32, value) bool) {
+		if n := len(e.abbrev.attrs); n > maxUsual && !e.u.file.d.work.spend(n) {
+			return
+		}
 		r := e.u.entries(e.attrs)
 		for _, s := range e.abbrev.attrs {
 			v := e.u.value(&r, s)

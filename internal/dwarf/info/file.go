@@ -40,6 +40,8 @@ type file struct {
 	big      bool
 	d        *Data
 	abbrevs  map[uint64]*abbrevs
+	// keptAbbrevs is what these tables take, as for maxAbbrevs.
+	keptAbbrevs int
 	units    map[uint64]*unit // by offset
 	offsets  []uint64         // of all units, once listed
 	listed   bool
@@ -81,11 +83,21 @@ func (f *file) bad(s section, off uint64, field, msg string) {
 
 func (f *file) fail(err error) { f.d.work.fail(f.elf.Named(err)) }
 
+// forget drops the units that were decoded, and their tables.
+func (f *file) forget() {
+	clear(f.units)
+	clear(f.abbrevs)
+	f.keptAbbrevs = 0
+}
+
 // abbrevsAt returns the table of abbreviations at an offset.
 func (f *file) abbrevsAt(off uint64) *abbrevs {
 	t := f.abbrevs[off]
 	if t == nil {
-		t = &abbrevs{r: f.reader(secAbbrev, off)}
+		if f.keptAbbrevs > maxAbbrevs {
+			f.forget()
+		}
+		t = &abbrevs{r: f.reader(secAbbrev, off), kept: &f.keptAbbrevs}
 		f.abbrevs[off] = t
 	}
 	return t

@@ -51,6 +51,9 @@ func (u *unit) index() {
 			for lo, hi := range e.ranges() {
 				code = true
 				if lo != 0 {
+					if !u.file.d.keep() {
+						break
+					}
 					u.functions = append(u.functions, function{lo, hi, e.off})
 				}
 			}

@@ -63,7 +63,7 @@ func TestAbbreviationTable(t *testing.T) {
 		"a code 0 first":               {"\x00\x01\x2e\x00" + end, map[uint64]string{1: "none"}},
 		"other codes":                  {"\x05\x2e\x00" + end + "\x01\x34\x00" + end + "\x00", map[uint64]string{5: "46 false 0 0+0+0", 1: "52 false 0 0+0+0", 2: "none"}},
 	} {
-		table := abbrevs{r: reader{data: []byte(tt.table)}}
+		table := abbrevs{r: reader{data: []byte(tt.table)}, kept: new(int)}
 		for range 2 {
 			for code, want := range tt.found {
 				got := "none"

@@ -2,6 +2,7 @@ package info
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 )
@@ -18,9 +19,21 @@ type ranges struct {
 
 type unitRange struct{ lo, hi, unit uint64 }
 
-// maxRanges bounds the ranges of all units. The largest programs have some
-// millions.
-const maxRanges = 1 << 24
+// maxRanges bounds the ranges of all units and functions that are kept. The largest
+// programs have some millions.
+const maxRanges = 3 << 21
+
+var errRanges = fmt.Errorf("debug information: units and functions have more than %d ranges of code; the rest is ignored", maxRanges)
+
+// keep counts a range and reports whether it may be kept.
+func (d *Data) keep() bool {
+	if d.kept >= maxRanges {
+		d.work.fail(errRanges)
+		return false
+	}
+	d.kept++
+	return true
+}
 
 // unitAt returns the unit that holds the code at an address, or nil.
 func (d *Data) unitAt(addr uint64) *unit {
@@ -59,11 +72,16 @@ func (g *ranges) find(addr uint64) *unitRange {
 // the address are passed over.
 const maxOverlaps = 64
 
-func (g *ranges) add(lo, hi, unit uint64) bool {
-	if lo != 0 && lo < hi { // 0 is where linkers put what they discard
-		g.list = append(g.list, unitRange{lo, hi, unit})
+// addRange adds a range of a unit, and reports whether there may be more.
+func (d *Data) addRange(lo, hi, unit uint64) bool {
+	if lo == 0 || lo >= hi { // 0 is where linkers put what they discard
+		return true
 	}
-	return len(g.list) < maxRanges
+	if !d.keep() {
+		return false
+	}
+	d.ranges.list = append(d.ranges.list, unitRange{lo, hi, unit})
+	return true
 }
 
 func (g *ranges) sort() {
@@ -89,14 +107,14 @@ func (d *Data) readAranges() {
 		}
 		r.take((2*addrSize - (r.pos-off)%(2*addrSize)) % (2 * addrSize))
 		some := false
-		for !r.short && d.work.spend(1) {
+		for !r.short && d.work.spend(rangeWork) {
 			lo, size := r.uint(addrSize), r.uint(addrSize)
 			if r.short || lo == 0 && size == 0 {
 				break
 			}
 			some = true
-			if !d.ranges.add(lo, lo+size, unit) {
-				return
+			if !d.addRange(lo, lo+size, unit) {
+				break
 			}
 		}
 		if some {
@@ -125,8 +143,9 @@ func (d *Data) readUnitRanges() {
 			continue
 		}
 		for lo, hi := range e.ranges() {
-			if !d.ranges.add(lo, hi, off) {
-				break
+			if !d.addRange(lo, hi, off) {
+				d.ranges.sort()
+				return
 			}
 		}
 	}
@@ -201,7 +220,7 @@ func (u *unit) oldRangeList(off uint64, yield func(lo, hi uint64) bool) {
 		f, base, off = u.skeleton.file, u.skeleton.lowPC, off+u.skeleton.rangesBase
 	}
 	r := f.reader(secRanges, off)
-	for f.d.work.spend(1) {
+	for f.d.work.spend(rangeWork) {
 		lo, hi := r.uint(u.addrSize), r.uint(u.addrSize)
 		switch {
 		case r.short || lo == 0 && hi == 0:
@@ -225,7 +244,7 @@ func (u *unit) base() uint64 {
 // listRanges yields a range list of DWARF 5 [DWARF 5, 7.25].
 func (u *unit) listRanges(r *reader, yield func(lo, hi uint64) bool) {
 	base := u.base()
-	for u.file.d.work.spend(1) {
+	for u.file.d.work.spend(rangeWork) {
 		kind := r.byte()
 		if kind == endOfList {
 			return

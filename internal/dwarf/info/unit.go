@@ -42,8 +42,7 @@ func (f *file) unit(off uint64) *unit {
 	u, ok := f.units[off]
 	if !ok {
 		if len(f.units) >= maxKept {
-			clear(f.units)
-			clear(f.abbrevs)
+			f.forget()
 		}
 		u = f.parseUnit(off)
 		f.units[off] = u
