@@ -51,7 +51,7 @@ func (r *Resolver) linked(m Module, link, file string) iter.Seq[string] {
 		}
 		recorded := path.Dir(m.recorded())
 		for _, debug := range r.debugDirs() {
-			if name := below(debug, path.Join(recorded, base)); name != "" && !yield(name) {
+			if name := r.dirs.below(debug, path.Join(recorded, base)); name != "" && !yield(name) {
 				return
 			}
 		}

@@ -49,6 +49,7 @@ type Resolver struct {
 	roots []string // absolute
 	tree  func() []entry
 	byID  func() map[string][]string
+	dirs  followed
 }
 
 // New returns a Resolver. It does not open any file yet.
@@ -168,11 +169,11 @@ func (r *Resolver) inRoots(name string) []string {
 	case !path.IsAbs(name):
 		return nil
 	case r.opts.Sysroot != "":
-		return nonEmpty(below(r.opts.Sysroot, name))
+		return nonEmpty(r.dirs.below(r.opts.Sysroot, name))
 	case r.opts.NoRoot:
 		return nil
 	case r.opts.ProcessRoot != "":
-		return append(nonEmpty(below(r.opts.ProcessRoot, name)), name)
+		return append(nonEmpty(r.dirs.below(r.opts.ProcessRoot, name)), name)
 	}
 	return []string{name}
 }
@@ -186,15 +187,21 @@ func nonEmpty(name string) []string {
 
 // below returns a path below a root, or "". No symbolic link leads out of the root.
 func below(root, name string) string {
+	rest, ok := inside(root, name)
+	if !ok {
+		return ""
+	}
+	return filepath.Join(root, rest)
+}
+
+// inside is below from the root on.
+func inside(root, name string) (rest string, ok bool) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
-		return ""
+		return "", false
 	}
 	joined, err := securejoin.SecureJoin(abs, name)
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(root, strings.TrimPrefix(joined, abs))
+	return strings.TrimPrefix(joined, abs), err == nil
 }
 
 // unique leaves out names that were yielded before.
