@@ -50,7 +50,9 @@ func (o *Object) addGo(addr uint64, loc Location) []Location {
 		}
 		if ok && loc.Offset == addr-f.Entry {
 			loc.File, loc.Line = f.Line(addr)
-			return withInlined(loc, f.Inlined(addr, nil))
+			calls := f.Inlined(addr, nil)
+			o.problem(g.Problem())
+			return withInlined(loc, calls)
 		}
 	}
 	if loc.Func == "" {

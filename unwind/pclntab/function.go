@@ -1,7 +1,5 @@
 package pclntab
 
-import "encoding/binary"
-
 // Func is a function of a table.
 type Func struct {
 	// Entry is the address of the first instruction, End the one after the last.
@@ -75,39 +73,4 @@ func (f *Func) Line(addr uint64) (file string, line int) {
 		return "", 0
 	}
 	return file, int(l)
-}
-
-// maxSteps bounds the steps of one function's table. The compiler writes about
-// one for each line.
-const maxSteps = 1 << 16
-
-// value reads the table at an offset of pctab, 0 if there is none: pairs of a
-// difference to the value and one to the address up to which it holds. It
-// returns -1 if that does not reach addr.
-func (f *Func) value(off uint32, addr uint64) int32 {
-	t := f.table
-	if off == 0 || uint64(off) >= uint64(len(t.pctab)) {
-		return -1
-	}
-	p := t.pctab[off:]
-	value, pc := int32(-1), f.Entry
-	for i := range maxSteps {
-		delta, n := binary.Uvarint(p)
-		if n <= 0 || delta == 0 && i > 0 {
-			break
-		}
-		p = p[n:]
-		length, n := binary.Uvarint(p)
-		if n <= 0 {
-			break
-		}
-		p = p[n:]
-		value += int32(uint32(delta)>>1) ^ -int32(delta&1)
-		step := uint64(uint32(length)) * t.quantum
-		if addr-pc < step {
-			return value
-		}
-		pc += step
-	}
-	return -1
 }

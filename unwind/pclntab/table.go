@@ -16,8 +16,8 @@ import (
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 
-// Table is a table of functions. It is immutable, refers to the bytes that it
-// was parsed from, and does not allocate when it is asked for functions.
+// Table is a table of functions. It is safe for concurrent use, refers to the bytes
+// that it was parsed from, and does not allocate when it is asked for functions.
 type Table struct {
 	order   binary.ByteOrder
 	quantum uint64 // bytes of the smallest instruction
@@ -29,6 +29,7 @@ type Table struct {
 	funcs                      []byte // functab, which _func structures follow
 	funcdata                   []byte // what is at moduledata.gofunc; nil if that is not known
 	namesAt                    uint64 // where names begins in the data
+	marks                      *marks // shared by the copies of the table
 }
 
 // The first word of the table [src/internal/abi/symtab.go].
@@ -49,6 +50,7 @@ func Parse(data []byte, order binary.ByteOrder) (*Table, error) {
 		return nil, bad(0, "pcHeader", "cut off after %d bytes", len(data))
 	}
 	t := &Table{order: order, quantum: uint64(data[6]), magic: order.Uint32(data)}
+	t.marks = newMarks()
 	words := 8 // after magic, two zeros, minLC and ptrSize
 	switch t.magic {
 	case magic116:

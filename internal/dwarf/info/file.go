@@ -42,13 +42,13 @@ type file struct {
 	abbrevs  map[uint64]*abbrevs
 	// keptAbbrevs is what these tables take, as for maxAbbrevs.
 	keptAbbrevs int
-	units    map[uint64]*unit // by offset
-	offsets  []uint64         // of all units, once listed
-	listed   bool
-	alt      *file
-	altDone  bool
-	types    typeUnits
-	isTypes  bool // .debug_info stands for .debug_types
+	units       map[uint64]*unit // by offset
+	offsets     []uint64         // of all units, once listed
+	listed      bool
+	alt         *file
+	altDone     bool
+	types       typeUnits
+	isTypes     bool // .debug_info stands for .debug_types
 }
 
 func newFile(d *Data, f *elfx.File, suffix string) *file {
