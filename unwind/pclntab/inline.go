@@ -28,6 +28,9 @@ const (
 	// maxInlined bounds the calls that are inlined at one address. A damaged tree
 	// may lead back to itself.
 	maxInlined = 256
+	// maxCalls bounds the calls that a table gives in all. Of each address they are
+	// asked for once or a few times.
+	maxCalls = 1 << 22
 )
 
 // WithFuncData returns the table with the data that its funcdata offsets refer to:
@@ -46,6 +49,15 @@ func (t *Table) Names() uint64 { return t.namesAt }
 // then the function itself. It appends nothing if the table of calls is not known, as
 // before Go 1.20, or if there is none at addr.
 func (f *Func) Inlined(addr uint64, dst []Call) []Call {
+	if f.table.calls.Load() >= maxCalls {
+		return dst
+	}
+	calls := f.inlined(addr, dst)
+	f.table.calls.Add(int64(len(calls) - len(dst)))
+	return calls
+}
+
+func (f *Func) inlined(addr uint64, dst []Call) []Call {
 	tree := f.inlTree()
 	if tree == nil {
 		return dst

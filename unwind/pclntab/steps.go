@@ -88,10 +88,13 @@ func (m *marks) find(t *Table, off uint32, from walk, pc uint64) (walk, bool) {
 func (t *Table) Problem() error {
 	t.marks.mu.Lock()
 	defer t.marks.mu.Unlock()
-	if !t.marks.spent {
-		return nil
+	switch {
+	case t.marks.spent:
+		return fmt.Errorf("pctab: the long tables of functions have more than %d steps together; the rest of them is ignored", maxMarked)
+	case t.calls.Load() >= maxCalls:
+		return fmt.Errorf("funcdata: more than %d inlined calls were asked for; the others are not shown", maxCalls)
 	}
-	return fmt.Errorf("pctab: the long tables of functions have more than %d steps together; the rest of them is ignored", maxMarked)
+	return nil
 }
 
 // value reads the table at an offset of pctab, 0 if there is none. It returns -1 if

@@ -2,7 +2,10 @@ package pclntab
 
 import (
 	"bytes"
+	"encoding/binary"
 	"testing"
+
+	"github.com/sfcore/sfcore/internal/testkit"
 )
 
 // The values of a long table are those of its steps, one after the other, also where
@@ -59,5 +62,26 @@ func TestMarksBounded(t *testing.T) {
 	}
 	if got := f.value(3, f.Entry+1); got != 1 {
 		t.Errorf("got %d, want 1: few steps need no marks", got)
+	}
+}
+
+// So many inlined calls are given, and no more.
+func TestCallsBounded(t *testing.T) {
+	order := binary.LittleEndian
+	data, funcdata := inlineTable(order, func(b *testkit.Bytes) { call(7, 12)(b); call(14, 8)(b) })
+	parsed, err := Parse(data, order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _ := parsed.WithFuncData(funcdata).At(0x1000).Find(0x1004)
+	if n := len(f.Inlined(0x1004, nil)); n != 3 || parsed.calls.Load() != 3 {
+		t.Fatalf("got %d calls, %d counted, want 3", n, parsed.calls.Load())
+	}
+	parsed.calls.Store(maxCalls - 1)
+	if n := len(f.Inlined(0x1004, nil)); n != 3 || parsed.Problem() == nil {
+		t.Errorf("got %d calls and %v of the last ones, want 3 and a problem", n, parsed.Problem())
+	}
+	if n := len(f.Inlined(0x1004, nil)); n != 0 {
+		t.Errorf("got %d calls beyond the last", n)
 	}
 }

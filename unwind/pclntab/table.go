@@ -12,6 +12,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sort"
+	"sync/atomic"
 
 	"github.com/sfcore/sfcore/internal/elfx"
 )
@@ -29,7 +30,9 @@ type Table struct {
 	funcs                      []byte // functab, which _func structures follow
 	funcdata                   []byte // what is at moduledata.gofunc; nil if that is not known
 	namesAt                    uint64 // where names begins in the data
-	marks                      *marks // shared by the copies of the table
+	// These are shared by the copies of the table.
+	marks *marks
+	calls *atomic.Int64 // that were given, up to maxCalls
 }
 
 // The first word of the table [src/internal/abi/symtab.go].
@@ -50,7 +53,7 @@ func Parse(data []byte, order binary.ByteOrder) (*Table, error) {
 		return nil, bad(0, "pcHeader", "cut off after %d bytes", len(data))
 	}
 	t := &Table{order: order, quantum: uint64(data[6]), magic: order.Uint32(data)}
-	t.marks = newMarks()
+	t.marks, t.calls = newMarks(), new(atomic.Int64)
 	words := 8 // after magic, two zeros, minLC and ptrSize
 	switch t.magic {
 	case magic116:
