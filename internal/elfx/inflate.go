@@ -35,11 +35,13 @@ const (
 
 // Budget bounds the compressed contents of files that are open together. Contents
 // that grow at most 8-fold are free, because they cost no more than a file of that
-// size. What others have beyond that is added up, and may be 256 MiB. The zero Budget
-// is ready for use, also concurrently.
+// size. What others have beyond that is added up, and may be 256 MiB. It bounds their
+// section headers, too: beyond 8 KiB for each file they may take 192 MiB. The zero
+// Budget is ready for use, also concurrently.
 type Budget struct {
-	mu   sync.Mutex
-	used uint64 // bytes
+	mu      sync.Mutex
+	used    uint64 // bytes
+	headers uint64 // bytes of section headers
 }
 
 // take takes n bytes, and reports whether there were as many.

@@ -38,7 +38,26 @@ const (
 	// maxSectionName bounds the length of a name, in bytes: all names might be the
 	// same long string.
 	maxSectionName = 256
+
+	// A header takes so many bytes without its name. The headers of a file and their
+	// names may take usualHeaders bytes; what they take beyond that is added up, for all
+	// files that share a [Budget], and may be maxHeaders. One file may be mapped a
+	// thousand times under different names.
+	headerSize   = 96
+	usualHeaders = 8 << 10
+	maxHeaders   = 192 << 20
 )
+
+// takeHeaders takes bytes for section headers, and reports whether there were as many.
+func (b *Budget) takeHeaders(n uint64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n > maxHeaders-b.headers {
+		return false
+	}
+	b.headers += n
+	return true
+}
 
 // Sections returns the section headers, decoded on first use. A file whose
 // section headers are damaged gives those that can be read, and an error.
@@ -124,6 +143,18 @@ func (f *File) readSections() ([]Section, error) {
 		err = &FormatError{Off: 60, Field: "e_shnum", Msg: fmt.Sprintf("%d section headers are more than the limit of %d", n, maxSections)}
 		n = maxSections
 	}
+	usual := uint64(usualHeaders)
+	take := func(size uint64) bool {
+		free := min(size, usual)
+		usual -= free
+		return size == free || f.Budget.takeHeaders(size-free)
+	}
+	tooMany := func() error {
+		return &FormatError{Off: 60, Field: "e_shnum", Msg: fmt.Sprintf("the section headers and names of all files take more than %d bytes; the rest is ignored", maxHeaders)}
+	}
+	if !take(n * headerSize) {
+		return nil, tooMany()
+	}
 	sects := make([]Section, n)
 	names := make([]uint32, n)
 	for i := range sects {
@@ -135,7 +166,15 @@ func (f *File) readSections() ([]Section, error) {
 	}
 	strs := f.Bytes(sects[strndx].Off, sects[strndx].Size)
 	for i := range sects {
-		sects[i].Name = CString(within(strs, uint64(names[i]), maxSectionName), 0)
+		if i > 0 && names[i] == names[i-1] {
+			sects[i].Name = sects[i-1].Name
+			continue
+		}
+		name := CString(within(strs, uint64(names[i]), maxSectionName), 0)
+		if !take(uint64(len(name))) {
+			return sects, tooMany()
+		}
+		sects[i].Name = name
 	}
 	return sects, err
 }

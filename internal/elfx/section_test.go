@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -81,6 +82,46 @@ func TestSectionNamesBounded(t *testing.T) {
 	sects, err := f.Sections()
 	if err != nil || len(sects[1].Name) != maxSectionName {
 		t.Errorf("got a name of %d bytes, %v, want %d", len(sects[1].Name), err, maxSectionName)
+	}
+}
+
+// The section headers of files that share a budget are bounded together, but those of
+// a usual file are free. Sections with the same name share it.
+func TestSectionHeadersBounded(t *testing.T) {
+	const many = 2 * usualHeaders / headerSize
+	im := image{}
+	for i := range many {
+		im.sections = append(im.sections, Section{Name: fmt.Sprint("n", i), Type: SectProgbits})
+	}
+	im.sections = append(im.sections, Section{Name: ".shstrtab"})
+	usual := image{sections: []Section{{}, {Name: ".text", Type: SectProgbits}, {Name: ".shstrtab"}}}
+	b := &Budget{}
+	count := func(im image) (int, error) {
+		f, err := Parse(im.build(binary.LittleEndian))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Budget = b
+		sects, err := f.Sections()
+		return len(sects), err
+	}
+	if n, err := count(im); n != many+1 || err != nil || b.headers == 0 || b.headers > many*(headerSize+8) {
+		t.Fatalf("got %d sections, %v, for %d bytes", n, err, b.headers)
+	}
+	taken := b.headers
+	if n, err := count(usual); n != 3 || err != nil || b.headers != taken {
+		t.Errorf("got %d sections of a usual file, %v, for %d bytes", n, err, b.headers-taken)
+	}
+	b.headers = maxHeaders
+	if n, err := count(usual); n != 3 || err != nil {
+		t.Errorf("got %d sections of a usual file, %v, beyond the budget", n, err)
+	}
+	if n, err := count(im); n != 0 || fieldOf(err) != "e_shnum" {
+		t.Errorf("got %d sections, %v, beyond the budget", n, err)
+	}
+	b.headers = maxHeaders - (many+1)*headerSize + usualHeaders - 10 // for the headers and a few names
+	if n, err := count(im); n != many+1 || fieldOf(err) != "e_shnum" {
+		t.Errorf("got %d sections, %v, with a budget for few names", n, err)
 	}
 }
 
