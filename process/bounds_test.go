@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/display"
 	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
@@ -249,5 +251,22 @@ func TestNamesBounded(t *testing.T) {
 	}
 	if got := p.Problems(); len(got) != 2 {
 		t.Errorf("got problems %q", got)
+	}
+}
+
+// What names take is counted as JSON writes them, and what is cut off takes no more
+// than the usual name.
+func TestShownNames(t *testing.T) {
+	for _, name := range []string{"", "f", "a::b(int)", "<&>\"\\", "\x00\x1b\x7f", "é\u202e\U000e0041", "\xff\xfe", strings.Repeat("\x1b", 1000), strings.Repeat("x", 1000), strings.Repeat("é<", 1000)} {
+		text, err := json.Marshal(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, least := shown(name), len(display.JSON(text))-2; got < least || got > maxEscape*len(name) {
+			t.Errorf("%.20q: got %d bytes, want at least %d", name, got, least)
+		}
+		if got := brief(name); shown(got) > maxVarName+3 || len(name) < 42 && got != name || !strings.HasPrefix(name, strings.TrimSuffix(got, "...")) {
+			t.Errorf("%.20q: cut off to %q", name, got)
+		}
 	}
 }

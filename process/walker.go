@@ -3,6 +3,7 @@ package process
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/module"
@@ -44,8 +45,10 @@ const (
 	maxHeld  = 64 << 20
 	nameSize = 256
 	// maxStackNames bounds the bytes of names that are shown of a stack before they are
-	// cut off. Those of 262,144 frames take 64 MiB if the average name has 256.
+	// cut off. Those of 262,144 frames take 64 MiB if the average name has 256. A byte
+	// that JSON may write as an escape counts as maxEscape.
 	maxStackNames = 64 << 20
+	maxEscape     = 6 // \u001b
 	// maxInlined bounds the inlined calls that are shown of a stack. They are not
 	// frames of the stack, so that MaxFrames does not bound them.
 	maxInlined = 1 << 16
@@ -198,8 +201,11 @@ func (w *Walker) Describe(s *Stack, workings bool) *report.Thread {
 			}
 			if j <= physical {
 				nameFrame(fr, &n.names[j], f)
-				if named += len(fr.Function) + len(fr.LinkageName); named > maxStackNames {
-					fr.Function, fr.LinkageName = shorten(fr.Function), shorten(fr.LinkageName)
+				if named <= maxStackNames {
+					named += shown(fr.Function) + shown(fr.LinkageName)
+				}
+				if named > maxStackNames {
+					fr.Function, fr.LinkageName = brief(fr.Function), brief(fr.LinkageName)
 					w.process.modules.Note(fmt.Errorf("the names of thread %d take more than %d MiB; those of the outer frames are cut off", s.Thread.ID, maxStackNames>>20))
 				}
 			}
@@ -212,6 +218,26 @@ func (w *Walker) Describe(s *Stack, workings bool) *report.Thread {
 		}
 	}
 	return r
+}
+
+// shown returns how many bytes a name takes at most when it is shown.
+func shown(name string) int {
+	n := len(name)
+	for i := range len(name) {
+		if c := name[i]; c < ' ' || c > '~' || c == '<' || c == '>' || c == '&' || c == '"' || c == '\\' {
+			n += maxEscape - 1
+		}
+	}
+	return n
+}
+
+// brief cuts off the end of a name that takes more than a usual one.
+func brief(name string) string {
+	name = shorten(name)
+	if shown(name) > maxVarName+len("...") {
+		name = strings.ToValidUTF8(name[:min(len(name), maxVarName/maxEscape)], "") + "..."
+	}
+	return name
 }
 
 // addTailCalls adds the functions that a caller called and that jumped on to the
