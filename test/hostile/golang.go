@@ -148,28 +148,6 @@ func golang() []input {
 		{"goroutines-html", "the same as a page", false, func(f *folder) []string {
 			return goroutines(f, 1000000, 60000, "--format", "html")
 		}},
-		{"goroutines-search", "16 GiB of variables of Go in which each word may begin the list", false, func(f *folder) []string {
-			goProgram(f, goTable(2, textSize/2, goParts(8, 1), simple))
-			page := testkit.New(binary.LittleEndian)
-			for range 1 << 13 {
-				page.D64(goHeapAt, 1<<20, 1<<20)
-			}
-			g := make([]byte, goG)
-			binary.LittleEndian.PutUint64(g, stackAt)
-			binary.LittleEndian.PutUint64(g[8:], stackAt+0x10000)
-			binary.LittleEndian.PutUint64(g[0x48:], goHeapAt)
-			p := process{more: func(c *testkit.Core) {
-				size := uint64(page.Len())
-				for i := range uint64(1 << 16) {
-					c.Segment(goDataAt+i*size, size, false, page.Done())
-				}
-				for i := range uint64(64) {
-					c.Segment(goHeapAt+i<<17, 1<<17, false, times(1<<17/goG, g...))
-				}
-			}}
-			p.files = []testkit.CoreFile{{Lo: goDataAt - 0x1000, Hi: goDataAt + 0x1000, Off: goDataAt - 0x1000 - imageAt, Path: f.in("exe")}}
-			return []string{"goroutines", f.write("core", f.core(p))}
-		}},
 	}
 }
 
