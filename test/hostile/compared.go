@@ -58,11 +58,11 @@ func compared() []input {
 			f.program(walk)
 			return f.bt(process{stack: frames(1<<18, everyCall), files: manyFiles(40000, func(i int) string { return "/<&\x01" + fmt.Sprint(i) })}, "--format", "html", "--redact")
 		}},
-		{"sig-distinct", "signatures of 40 cores whose frames have templates within each other", false, func(f *folder) []string {
+		{"sig-distinct", "signatures of 8 cores whose frames have templates within each other", false, func(f *folder) []string {
 			f.program(append(functions(4000, func(i int) string { return fmt.Sprint(strings.Repeat("a<", 100), i) }), walk)...)
 			core := f.write("core", f.core(process{stack: frames(1<<18, everyFourth), more: crash}))
 			args := []string{"sig", "--explain"}
-			for range 40 {
+			for range 8 {
 				args = append(args, core)
 			}
 			return args
