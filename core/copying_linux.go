@@ -97,9 +97,7 @@ func (v *visit) copy(p *plan, tops bool, deadline time.Time) {
 	}
 	for i, done := range v.copyUntil(list, deadline) {
 		piece := &p.pieces[order[i]]
-		if piece.done = done; done {
-			piece.Copy = list[i]
-		}
+		piece.Copy, piece.done = list[i], done
 	}
 }
 
@@ -117,7 +115,7 @@ func (p *plan) copied() []copied {
 		if piece.done {
 			c.data, c.err = piece.Data[:piece.N], piece.Err
 		}
-		if n := len(all); n > 0 && all[n-1].hi == c.lo && all[n-1].end == c.end && all[n-1].joins(c.data) {
+		if n := len(all); n > 0 && all[n-1].joins(c.data) {
 			last := &all[n-1]
 			last.data, last.hi, last.err = last.data[:len(last.data)+len(c.data)], c.hi, c.err
 			continue
@@ -127,10 +125,11 @@ func (p *plan) copied() []copied {
 	return all
 }
 
-// joins reports whether all of c was copied, and data follows it in the same array.
+// joins reports whether data follows what was copied in the same array, as the pieces
+// of a span do. Spans do not share room: see take.
 func (c *copied) joins(data []byte) bool {
 	n := len(c.data)
-	return uint64(n) == c.hi-c.lo && len(data) > 0 && cap(c.data) > n && &c.data[:n+1][n] == &data[0]
+	return len(data) > 0 && cap(c.data) > n && &c.data[:n+1][n] == &data[0]
 }
 
 // add takes what was copied.
