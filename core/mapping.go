@@ -55,7 +55,7 @@ func join(loads, files []Mapping) []Mapping {
 		return loads
 	}
 	out := make([]Mapping, 0, max(len(loads), len(files)))
-	none := Mapping{Lo: ^uint64(0), Hi: ^uint64(0)}
+	none := Mapping{Lo: ^uint64(0)} // where no mapping begins
 	for len(loads) > 0 || len(files) > 0 {
 		l, f := &none, &none
 		if len(loads) > 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
@@ -33,6 +34,7 @@ func TestLoads(t *testing.T) {
 }
 
 func TestJoin(t *testing.T) {
+	const top = ^uint64(0)
 	load := func(lo, hi uint64, exec bool) Mapping { return Mapping{Lo: lo, Hi: hi, Exec: exec} }
 	file := func(lo, hi, off uint64, exec bool) Mapping {
 		return Mapping{Lo: lo, Hi: hi, Off: off, Path: "/a", Exec: exec}
@@ -63,6 +65,13 @@ func TestJoin(t *testing.T) {
 			[]Mapping{load(5, 7, false), load(1, 3, true)},
 			[]Mapping{file(6, 7, 0, false), file(1, 2, 0, false)},
 			[]Mapping{file(1, 2, 0, true), load(2, 3, true), load(5, 6, false), file(6, 7, 0, false)},
+		},
+		{"from address 0", []Mapping{load(0, 2, true)}, []Mapping{file(0, 3, 7, false)}, []Mapping{file(0, 2, 7, true), file(2, 3, 9, true)}},
+		{
+			"the end of the address space",
+			[]Mapping{load(top-1, top, true)},
+			[]Mapping{file(1, 2, 0, false)},
+			[]Mapping{file(1, 2, 0, true), load(top-1, top, true)},
 		},
 		{"overlapping: the lower one wins", []Mapping{load(1, 5, true), load(3, 7, false)}, nil, []Mapping{load(1, 5, true), load(5, 7, false)}},
 	}
@@ -163,6 +172,31 @@ func TestSegments(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Mappings of files keep their names.
+func TestNameSpecial(t *testing.T) {
+	for _, tt := range []struct {
+		auxv Auxv
+		want string
+	}{
+		{nil, " /a  [vsyscall]"},
+		{Auxv{{ATSysinfoEhdr, 0x1000}, {ATRandom, 0x3fff}}, "[vdso] /a [stack] [vsyscall]"},
+		{Auxv{{ATSysinfoEhdr, 0x2000}, {ATRandom, 0x2800}}, " /a  [vsyscall]"},
+		{Auxv{{ATSysinfoEhdr, 0x4000}, {ATRandom, 0}}, " /a  [vsyscall]"},
+	} {
+		img := Image{Arch: arch.AMD64, Auxv: tt.auxv, Mappings: []Mapping{
+			{Lo: 0x1000, Hi: 0x2000}, {Lo: 0x2000, Hi: 0x3000, Path: "/a"}, {Lo: 0x3000, Hi: 0x4000}, {Lo: arch.AMD64.VSyscall, Hi: arch.AMD64.VSyscall + 0x1000},
+		}}
+		img.nameSpecial()
+		var got []string
+		for _, m := range img.Mappings {
+			got = append(got, m.Path)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%v: got %q, want %q", tt.auxv, got, tt.want)
+		}
 	}
 }
 

@@ -31,6 +31,14 @@ func TestBegins(t *testing.T) {
 		if got := (&Image{Arch: test.arch, PID: pid}).Begins(&th); got != test.want {
 			t.Errorf("%s: got %v", test.name, got)
 		}
+		th.PrStatus = th.PrStatus[:arch.PrStatusRegs+15*8+8]
+		if got := (&Image{Arch: test.arch, PID: pid}).Begins(&th); got != test.want {
+			t.Errorf("%s, without what follows the number: got %v", test.name, got)
+		}
+		th.PrStatus = th.PrStatus[:arch.PrStatusRegs+15*8+7]
+		if (&Image{Arch: test.arch, PID: pid}).Begins(&th) {
+			t.Errorf("%s: a number that is cut off is none", test.name)
+		}
 		th.PrStatus = th.PrStatus[:arch.PrStatusRegs]
 		if (&Image{Arch: test.arch, PID: pid}).Begins(&th) {
 			t.Errorf("%s: a note that is cut off tells nothing", test.name)

@@ -199,6 +199,57 @@ func TestProblemsBounded(t *testing.T) {
 	}
 }
 
+// Even one problem that is left out is told, and one thread.
+func TestOneMore(t *testing.T) {
+	c := testkit.NewCore(arch.AMD64).Thread(1, 0, regs(arch.AMD64, 0))
+	for range maxProblems + 1 {
+		c.Note("CORE", ntFile, nil)
+	}
+	img := openBuilt(t, c)
+	if n := len(img.Problems); n != maxProblems+1 || img.Problems[n-1].Error() != "1 more problems" {
+		t.Errorf("got %d problems, the last of which is %q", n, img.Problems[n-1])
+	}
+	c = testkit.NewCore(arch.AMD64)
+	const size = arch.PrStatusRegs + 27*8
+	for i := range maxShortThreads + 1 {
+		desc := make([]byte, size)
+		binary.LittleEndian.PutUint32(desc[arch.PrStatusPID:], uint32(i+1))
+		c.Note("CORE", ntPRStatus, desc)
+	}
+	img = openBuilt(t, c)
+	wantProblems(t, img, fmt.Sprintf("1 threads are left out: with %d bytes of NT_PRSTATUS there may be 1000", (maxShortThreads+1)*size))
+}
+
+// The numbers of notes, and what is in them, are the kernel's [elf.h, linux
+// include/uapi/linux/auxvec.h].
+func TestNoteNumbers(t *testing.T) {
+	r := regs(arch.AMD64, 0)
+	siginfo := testkit.New(binary.LittleEndian).D32(11, 0, 1, 0).D64(0x123).Done()
+	c := testkit.NewCore(arch.AMD64).Thread(7, 11, r).Note("CORE", 0x53494749, siginfo).Note("LINUX", 0x202, []byte("xstate")).Note("CORE", 2, []byte("fp")).
+		Auxv(3, 0x30, 5, 0x50, 7, 0x70, 9, 0x90, 11, 0xb0, 25, 0x190, 31, 0x1f0, 33, 0x210).Auxv(3, 0x31, 6, 1)
+	img := openBuilt(t, c)
+	wantProblems(t, img)
+	th := &img.Threads[0]
+	if string(th.XState) != "xstate" || string(th.FPRegSet) != "fp" || string(th.SigInfo) != string(siginfo) || img.Signal.Address != 0x123 {
+		t.Errorf("got %+v, signal %+v", th, img.Signal)
+	}
+	for typ, want := range map[uint64]uint64{ATPhdr: 0x30, ATPhnum: 0x50, ATBase: 0x70, ATEntry: 0x90, ATUID: 0xb0, ATRandom: 0x190, ATExecfn: 0x1f0, ATSysinfoEhdr: 0x210} {
+		if got, ok := img.Auxv.Get(typ); got != want || !ok {
+			t.Errorf("auxiliary vector, type %d: got %#x, %v, want %#x", typ, got, ok, want)
+		}
+	}
+	if _, ok := img.Auxv.Get(6); ok {
+		t.Error("got an entry of a second vector")
+	}
+	// PT_NOTE that ends in a note.
+	data := testkit.NewCore(arch.AMD64).Thread(7, 11, r).Note("CORE", 6, nil).Done()
+	binary.LittleEndian.PutUint32(data[len(data)-16:], 100)
+	img, err := openBytes(data)
+	if err != nil || len(img.Threads) != 1 || len(img.Problems) != 1 {
+		t.Errorf("got %v, %v", img, err)
+	}
+}
+
 func TestCommand(t *testing.T) {
 	for args, want := range map[string]string{
 		"prog -x ":                "prog -x",
@@ -225,6 +276,9 @@ func TestExecutable(t *testing.T) {
 		{"the file with the entry point", testkit.NewCore(a).Auxv(ATEntry, 0x1008, ATExecfn, 0x5000).
 			Files(1, testkit.CoreFile{Lo: 0x1000, Hi: 0x2000, Path: "/opt/prog"}).Segment(0x5000, 64, false, execfn), "/opt/prog"},
 		{"AT_EXECFN", testkit.NewCore(a).Auxv(ATEntry, 0x1008, ATExecfn, 0x5000).Segment(0x5000, 64, false, execfn), "./prog"},
+		{"a segment at the entry point, which has no name", testkit.NewCore(a).Auxv(ATEntry, 0x5000, ATExecfn, 0x5000).Segment(0x5000, 64, false, execfn), "./prog"},
+		{"a file and a name at address 0", testkit.NewCore(a).Auxv(ATRandom, 0x100).
+			Files(1, testkit.CoreFile{Lo: 0, Hi: 0x1000, Path: "/opt/zero"}).Segment(0, 64, false, execfn), ""},
 		{"AT_EXECFN cut off", testkit.NewCore(a).Auxv(ATExecfn, 0x5000).Segment(0x5000, 64, false, execfn[:4]), ""},
 		{"AT_EXECFN elsewhere", testkit.NewCore(a).Auxv(ATExecfn, 0x9000), ""},
 		{"nothing", testkit.NewCore(a), ""},
@@ -253,6 +307,13 @@ func TestAuxv(t *testing.T) {
 			t.Errorf("got AT_RANDOM %#x, %v", v, ok)
 		}
 	})
+	order := elfOrder(arch.AMD64)
+	desc := testkit.NewCore(arch.AMD64).Data().D64(6, 4096, 7, 1).Done()
+	for n, want := range map[int]int{0: 0, 15: 0, 16: 1, 31: 1, 32: 2} {
+		if got := len(parseAuxv(desc[:n], order)); got != want {
+			t.Errorf("%d bytes: got %d entries, want %d", n, got, want)
+		}
+	}
 	if n := len(parseAuxv(slices.Repeat([]byte{1}, 100_000), elfOrder(arch.AMD64))); n != maxAuxv {
 		t.Errorf("got %d entries, want the limit of %d", n, maxAuxv)
 	}

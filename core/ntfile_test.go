@@ -58,6 +58,10 @@ func TestNTFile(t *testing.T) {
 			},
 			{"backwards", b().D64(1, 1, 5, 4, 0).Str("/a").Done(), nil, "from 0x5 to 0x4"},
 			{"offset overflows", b().D64(1, 1<<32, 1, 2, 1<<32).Str("/a").Done(), nil, "file_ofs"},
+			{"largest offset", b().D64(2, 1<<32, 1, 2, 1<<32-1, 3, 4, 1).Str("/a").Str("/b").Done(), []Mapping{{Lo: 1, Hi: 2, Off: 0xffffffff << 32, Path: "/a"}, {Lo: 3, Hi: 4, Off: 1 << 32, Path: "/b"}}, ""},
+			{"largest offset in bytes", b().D64(1, 1, 1, 2, ^uint64(0)).Str("/a").Done(), []Mapping{{Lo: 1, Hi: 2, Off: ^uint64(0), Path: "/a"}}, ""},
+			{"no bytes", b().D64(1, 1, 5, 5, 0).Str("/a").Done(), nil, "from 0x5 to 0x5"},
+			{"a name, and none", b().D64(2, 1, 1, 2, 0, 3, 4, 0).Str("/a").Str("").Done(), []Mapping{{Lo: 1, Hi: 2, Path: "/a"}, {Lo: 3, Hi: 4}}, ""},
 			{"unit 0", b().D64(1, 0, 1, 2, 7).Str("/a").Done(), []Mapping{{Lo: 1, Hi: 2, Path: "/a"}}, ""},
 		}
 		for _, tt := range tests {
@@ -80,6 +84,28 @@ func TestNTFileErrorOffset(t *testing.T) {
 	_, err := parseNTFile(&elfx.Note{Desc: desc, Off: 0x1000}, binary.LittleEndian)
 	if want := "ELF: start at offset 0x1028: NT_FILE: entry 1 goes from 0x9 to 0x8"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// Each error has the offset of the entry or of its part.
+func TestNTFileErrors(t *testing.T) {
+	b := testkit.NewCore(arch.AMD64).Data
+	two := func(lo, hi, off uint64) *testkit.Bytes {
+		return b().D64(2, 1<<32, 0x1000, 0x2000, 0, lo, hi, off).Str("/a")
+	}
+	for _, tt := range []struct {
+		desc []byte
+		want string
+	}{
+		{make([]byte, 15), "ELF: count at offset 0x100: NT_FILE of 15 bytes has no header"},
+		{b().D64(1, 1).Done(), "ELF: count at offset 0x100: NT_FILE: 1 entries do not fit 16 bytes"},
+		{two(3, 4, 0).Done(), "ELF: filename at offset 0x128: NT_FILE: the name of entry 1 has no end within 4106 bytes"},
+		{two(4, 3, 0).Str("/b").Done(), "ELF: start at offset 0x128: NT_FILE: entry 1 goes from 0x4 to 0x3"},
+		{two(3, 4, 1<<32).Str("/b").Done(), "ELF: file_ofs at offset 0x138: NT_FILE: entry 1: offset 0x100000000 in units of 0x100000000 bytes"},
+	} {
+		if _, err := parseNTFile(&elfx.Note{Desc: tt.desc, Off: 0x100}, elfOrder(arch.AMD64)); err == nil || err.Error() != tt.want {
+			t.Errorf("got  %v\nwant %s", err, tt.want)
+		}
 	}
 }
 

@@ -32,11 +32,30 @@ func TestParseMaps(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"\n", "zz-1 r--p 0 0:0 0 /a\n", "1000 r--p 0 0:0 0 /a\n", "2000-1000 r--p 0 0:0 0 /a\n", "1000-2000 r-- 0 0:0 0\n",
-		"1000-2000 r--p x 0:0 0\n", "1000-2000 r--p 0 0:0\n", "10000000000000000-20000000000000000 r--p 0 0:0 0\n",
+		"1000-2000 r--p x 0:0 0\n", "1000-1000 r--p 0 0:0 0\n", "1000-20000000000000000 r--p 0 0:0 0\n", "1000-2000 r--p 0 0:0 x\n", "x000-2000 r--p 0 0:0 0\n", "1000-2000 r--p 0 0:0\n", "10000000000000000-20000000000000000 r--p 0 0:0 0\n",
 	} {
 		if got, err := parseMaps([]byte(bad)); err == nil {
 			t.Errorf("%q: got %+v, want an error", bad, got)
 		}
+	}
+}
+
+// The error names the line, and what is before it is kept. Numbers have 64 bits.
+func TestParseMapsLines(t *testing.T) {
+	const good = "1000-2000 r--p ffffffffffffffff 0:0 18446744073709551615 /a\n2000-ffffffffffffffff rw-p 0 0:0 0 /dev/zero (deleted)\n3000-4000 r--p 0 0:0 1 /b (deleted)\n"
+	got, err := parseMaps([]byte(good + "5000\n"))
+	if err == nil || err.Error() != "/proc/PID/maps: line 4: not a line of /proc/PID/maps" || len(got) != 2 {
+		t.Fatalf("got %d mappings, %v", len(got), err)
+	}
+	if m := got[0]; m.Off != ^uint64(0) || m.inode != ^uint64(0) {
+		t.Errorf("got %+v", m)
+	}
+	if m := got[1]; m.Path != "/dev/zero (deleted)" || m.Deleted || m.Hi != ^uint64(0) {
+		t.Errorf("got %+v, want what the kernel writes of memory without a file", m)
+	}
+	got, err = parseMaps([]byte("3000-4000 r--p 0 0:0 1 /b (deleted)"))
+	if err != nil || len(got) != 1 || got[0].Path != "/b" || !got[0].Deleted {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
@@ -73,6 +92,10 @@ func TestParseStat(t *testing.T) {
 		{"io_uring", "12 (iou-wrk-12)" + strings.Replace(tail, "4194560", "4194576", 1), procStat{"iou-wrk-12", Sleeping, 987654, true}, true},
 		{"vhost", "12 (vhost-12)" + strings.Replace(tail, "4194560", "4210944", 1), procStat{"vhost-12", Sleeping, 987654, true}, true},
 		{"short", "12 (cat) S 1 2", procStat{name: "cat"}, false},
+		{"as short as can be", "(x) S 1 1 1 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 18446744073709551615", procStat{"x", Sleeping, ^uint64(0), false}, true},
+		{"no space behind the name", "1 ()S 1 1 1 0 -1 9223372036854775824 1 2 3 4 5 6 7 8 20 0 1 0 1", procStat{"", Sleeping, 1, true}, true},
+		{"octal flags are none", "1 (x) S 1 1 1 0 -1 020 1 2 3 4 5 6 7 8 20 0 1 0 1", procStat{"x", Sleeping, 1, true}, true},
+		{"a field too few", "1 (x) S 1 1 1 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0", procStat{name: "x"}, false},
 		{"no name", "12 cat S", procStat{}, false},
 		{"reversed", ")(", procStat{}, false},
 		{"time", "12 (x)" + strings.Replace(tail, "987654", "-", 1), procStat{name: "x", state: Sleeping}, false},
@@ -85,6 +108,20 @@ func TestParseStat(t *testing.T) {
 				t.Errorf("got %+v, %v, want %+v, ok %v", got, err, tt.want, tt.ok)
 			}
 		})
+	}
+}
+
+func TestParseState(t *testing.T) {
+	for letter, want := range map[string]State{
+		"R": Running, "S": Sleeping, "I": Sleeping, "D": Uninterruptible, "T": Stopped, "t": Traced, "Z": Zombie, "X": Ended, "x": Ended, "P": "", "": "",
+	} {
+		if got := parseState(letter); got != want {
+			t.Errorf("%s: got %q, want %q", letter, got, want)
+		}
+	}
+	_, err := parseStat([]byte("12 (cat) S 1 2"))
+	if err == nil || err.Error() != "/proc/PID/stat: 5 fields" {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -101,6 +138,8 @@ func TestParseStatus(t *testing.T) {
 		{"missing", s.number("Gid", 0), 0},
 		{"innermost", s.innermost(), 1},
 		{"innermost missing", procStatus{}.innermost(), 0},
+		{"innermost of one", procStatus{"NSpid": "12"}.innermost(), 12},
+		{"no value without a colon", len(s), 6},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.name, tt.got, tt.want)
@@ -109,6 +148,34 @@ func TestParseStatus(t *testing.T) {
 	for n, want := range map[int]bool{0: true, 1: false, 19: true, 63: false} {
 		if got := s.capability(n); got != want {
 			t.Errorf("capability %d: got %v, want %v", n, got, want)
+		}
+	}
+	if all := (procStatus{"CapEff": "8000000000000000"}); !all.capability(63) || all.capability(62) {
+		t.Error("capability 63 is not seen")
+	}
+	if none := (procStatus{"CapEff": "x"}); none.capability(0) {
+		t.Error("got a capability of no number")
+	}
+}
+
+// What does not apply is not said.
+func TestDenialSaysNoMore(t *testing.T) {
+	const general = "process 7 may not be traced: run sfcore with the capability CAP_SYS_PTRACE (sudo, or in a container --cap-add=SYS_PTRACE)"
+	for _, tt := range []struct {
+		d    denial
+		want string
+	}{
+		{denial{pid: 7, yama: -1, dumpable: true, uid: 5, ourUID: 5}, general},
+		{denial{pid: 7, yama: 0, dumpable: true}, general}, // root without capabilities
+		{denial{pid: 7, tracer: 9, yama: -1}, "process 7 is already traced by process 9, and a process has one tracer: detach that one first"},
+		{denial{pid: 7, tracer: 9, tracerName: "gdb", yama: 3}, "process 7 is already traced by process 9 (gdb), and a process has one tracer: detach that one first"},
+		{denial{pid: 7, uid: 5, yama: 1, dumpable: true}, "process 7 belongs to user 5, and root lacks CAP_SYS_PTRACE here: run the container with --cap-add=SYS_PTRACE, or sfcore on the host"},
+	} {
+		if got := tt.d.Error(); got != tt.want {
+			t.Errorf("%+v: got  %s\nwant %s", tt.d, got, tt.want)
+		}
+		if tt.d.Is(ErrNoProcess) {
+			t.Errorf("%+v matches ErrNoProcess", tt.d)
 		}
 	}
 }
