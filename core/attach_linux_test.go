@@ -38,6 +38,11 @@ func init() {
 		_ = unix.Exec("/proc/self/exe", os.Args, []string{subjectEnv + "=" + strconv.Itoa(left-1)})
 		os.Exit(1) //nolint:forbidigo // it is a program of its own
 	}
+	if parent, ok := strings.CutPrefix(kind, "tracer "); ok {
+		pid, _ := strconv.Atoi(parent)
+		traceParent(pid)
+		os.Exit(1) //nolint:forbidigo // it is a program of its own
+	}
 	tids := startThreads()
 	if kind == "headless" {
 		go serve(tids)
