@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -87,11 +88,15 @@ type subject struct {
 	cmd  *exec.Cmd
 }
 
+// subjectFlags are the namespaces that subjects get of their own.
+var subjectFlags uintptr
+
 func startSubject(t *testing.T, binary, kind string) *subject {
 	t.Helper()
 	s := &subject{cmd: exec.Command(binary)}
 	s.cmd.Env = []string{subjectEnv + "=" + kind, "GOMAXPROCS=2"}
 	s.cmd.Stderr = os.Stderr
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: subjectFlags}
 	var err error
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -103,6 +108,9 @@ func startSubject(t *testing.T, binary, kind string) *subject {
 	s.pipe = out.(*os.File)
 	s.out = bufio.NewReader(s.pipe)
 	if err := s.cmd.Start(); err != nil {
+		if subjectFlags != 0 {
+			t.Skip("namespaces need root: ", err)
+		}
 		t.Fatal(err)
 	}
 	s.pid = s.cmd.Process.Pid
