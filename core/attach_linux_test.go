@@ -91,9 +91,9 @@ type subject struct {
 // subjectFlags are the namespaces that subjects get of their own.
 var subjectFlags uintptr
 
-func startSubject(t *testing.T, binary, kind string) *subject {
+func startSubject(t *testing.T, binary, kind string, args ...string) *subject {
 	t.Helper()
-	s := &subject{cmd: exec.Command(binary)}
+	s := &subject{cmd: exec.Command(binary, args...)}
 	s.cmd.Env = []string{subjectEnv + "=" + kind, "GOMAXPROCS=2"}
 	s.cmd.Stderr = os.Stderr
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: subjectFlags}

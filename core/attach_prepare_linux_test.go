@@ -286,4 +286,3 @@ func TestAttachDefaults(t *testing.T) {
 		}
 	}
 }
-

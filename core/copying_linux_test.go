@@ -292,6 +292,12 @@ func TestAddCopied(t *testing.T) {
 	if v.snap.Copied != topSize+100 || v.snap.Late != late || last.done {
 		t.Errorf("got %d bytes, %d late, want %d and %d", v.snap.Copied, v.snap.Late, topSize+100, late)
 	}
+	late2 := v.plan([]span{{0x50000, 0x50100, 1 << 20}}, nil)
+	late2.pieces[0].N, late2.pieces[0].done, late2.pieces[0].Err = 0x10, true, &memreader.FaultError{Addr: 0x50010, Why: memreader.OutOfTime}
+	w := new(visit)
+	if w.add(late2); w.snap.Copied != 0x10 || w.snap.Late != 0xf0 {
+		t.Errorf("in part: got %d bytes, %d late", w.snap.Copied, w.snap.Late)
+	}
 	low := v.plan([]span{{0x10000, 0x10010, 1 << 20}}, nil)
 	low.pieces[0].N, low.pieces[0].done = 16, true
 	v.add(low)

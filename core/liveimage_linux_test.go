@@ -78,6 +78,11 @@ func TestLiveThread(t *testing.T) {
 
 // A worker has neither SP nor pc.
 func TestNoKernelWorker(t *testing.T) {
+	v := &visit{arch: arch.AMD64, tracees: []tracee{{tid: 7, step: stopped, stop: change{event: 1}}}, regs: [][]byte{status(arch.AMD64, new(arch.Regs))}, fpRegs: [][]byte{nil},
+		threads: map[int]procStat{7: {state: Sleeping}}}
+	if th := v.thread(0); th.State != Sleeping || th.Err != nil {
+		t.Errorf("a thread that jumped to 0: got %q, %v", th.State, th.Err)
+	}
 	for _, r := range []arch.Reg{arch.AMD64.PC, arch.AMD64.SP} {
 		var half arch.Regs
 		half.Set(r, 1)
@@ -206,6 +211,7 @@ func TestLiveImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	slices.Sort(s.tids)
 	v.tracees = []tracee{{tid: s.tids[2], step: stopped}, {tid: s.tids[1], step: ended}, {tid: s.tids[0], step: missed, err: errLate}}
 	v.regs, v.fpRegs = make([][]byte, 3), make([][]byte, 3)
 	for i := range v.maps {
@@ -218,7 +224,6 @@ func TestLiveImage(t *testing.T) {
 	img := v.image()
 	defer closeImage(t, img)
 	want := []int{s.tids[0], s.tids[2]}
-	slices.Sort(want)
 	var got []int
 	for _, th := range img.Threads {
 		got = append(got, th.ID)
@@ -239,11 +244,32 @@ func TestLiveImage(t *testing.T) {
 			exe++
 		}
 	}
-	if _, err := os.Stat(img.Root + "/proc"); err != nil || exe == 0 {
+	if _, err := os.Stat(img.Root + "/proc"); err != nil || !strings.HasPrefix(img.Root, "/proc/self/fd/") || exe == 0 {
 		t.Errorf("root %s: %v; %d mappings of the program with a file", img.Root, err, exe)
 	}
+	root := v.root
+	if v.root = nil; v.image().Root != "" {
+		t.Error("got a root though none is open")
+	}
+	v.root = root
 	if img.Command != strings.Join(s.cmd.Args, " ") || img.PID != s.pid {
 		t.Errorf("got command %q of process %d", img.Command, img.PID)
+	}
+}
+
+// Arguments are separated by spaces, and cut off where they are long.
+func TestCommandLine(t *testing.T) {
+	d := openOwnDir(t)
+	want := strings.Join(os.Args, " ")
+	if got := d.commandLine(); got != want || len(os.Args) < 2 {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	needPtrace(t)
+	long := startSubject(t, os.Args[0], "plain", strings.Repeat("x", 2000), strings.Repeat("y", 3000))
+	long.ready(t)
+	want = strings.Join(long.cmd.Args, " ")[:maxCommand]
+	if got := openDirOf(t, long.pid).commandLine(); got != want {
+		t.Errorf("got %d bytes, want %d", len(got), len(want))
 	}
 }
 

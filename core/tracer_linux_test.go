@@ -239,6 +239,23 @@ func TestSeizeNewErrors(t *testing.T) {
 	}
 }
 
+// The system's errors are told.
+func TestPtraceErrors(t *testing.T) {
+	needPtrace(t)
+	for name, err := range map[string]error{
+		"seize":  seizeThread(1 << 30),
+		"detach": detachThread(1<<30, 0),
+		"regset": func() error { _, err := regset(1<<30, ntPRStatus, make([]byte, 8)); return err }(),
+	} {
+		if !errors.Is(err, unix.ESRCH) {
+			t.Errorf("%s: got %v, want %v", name, err, unix.ESRCH)
+		}
+	}
+	if _, err := peek(1 << 30); !errors.Is(err, unix.ECHILD) {
+		t.Errorf("got %v, want %v", err, unix.ECHILD)
+	}
+}
+
 // Why a thread does not stop is seen from its state. What has ended is counted once.
 func TestLookCloser(t *testing.T) {
 	needPtrace(t)
