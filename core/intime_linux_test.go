@@ -27,6 +27,7 @@ func TestParseSyscall(t *testing.T) {
 	}{
 		{"271 0x7ffe 0x1 0x0 0x0 0x8 0x0 0x7ffd6f30 0x7f1c\n", procSyscall{271, 0x7ffd6f30}, true},
 		{"-1 0x7ffd6f30 0x7f1c\n", procSyscall{-1, 0x7ffd6f30}, true},
+		{"-1 0xffffffffffffffff 0x7f1c\n", procSyscall{-1, ^uint64(0)}, true},
 		{"running\n", procSyscall{}, false},
 		{"", procSyscall{}, false},
 		{"59 0x0 0x0 0x0 0x0 0x0 0x0 zz 0x7f1c", procSyscall{}, false},

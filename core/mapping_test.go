@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -200,6 +201,29 @@ func TestNameSpecial(t *testing.T) {
 	}
 }
 
+// Each part of a segment is there once, and what is no PT_LOAD is not there.
+func TestSegmentParts(t *testing.T) {
+	data := []byte("0123456789")
+	for _, tt := range []struct {
+		name string
+		prog elfx.Prog
+		want string
+	}{
+		{"notes", elfx.Prog{Type: elfx.ProgNote, Vaddr: 0x1000, Filesz: 4, Memsz: 4}, ""},
+		{"whole", elfx.Prog{Type: elfx.ProgLoad, Vaddr: 0x1000, Filesz: 4, Memsz: 9}, "0x1000+9 4"},
+		{"cut off", elfx.Prog{Type: elfx.ProgLoad, Off: 8, Vaddr: 0x1000, Filesz: 4, Memsz: 9}, "0x1000+4 2, 0x1004+5 0"},
+		{"cut off, nothing more", elfx.Prog{Type: elfx.ProgLoad, Off: 8, Vaddr: 0x1000, Filesz: 4, Memsz: 4}, "0x1000+4 2"},
+	} {
+		var got []string
+		for _, s := range segments(&elfx.File{Data: data, Progs: []elfx.Prog{tt.prog}}) {
+			got = append(got, fmt.Sprintf("%#x+%d %d", s.Addr, s.Size, len(s.Data)))
+		}
+		if strings.Join(got, ", ") != tt.want {
+			t.Errorf("%s: got %q, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestTruncation(t *testing.T) {
 	img := Image{Mappings: []Mapping{{Lo: 0x1000, Hi: 0x2000}, {Lo: 0x2000, Hi: 0x3000}, {Lo: 0x3000, Hi: 0x4000}, {Lo: 0x5000, Hi: 0x6000}, {Lo: 0x6000, Hi: 0x7000}}}
 	segs := []memreader.Segment{
@@ -226,6 +250,7 @@ func TestExtent(t *testing.T) {
 	}{
 		{"load", elfx.Prog{Type: elfx.ProgLoad, Off: 5, Filesz: 7}, 12},
 		{"note", elfx.Prog{Type: elfx.ProgNote, Off: 5, Filesz: 7}, 12},
+		{"a byte", elfx.Prog{Type: elfx.ProgLoad, Off: 5, Filesz: 1}, 6},
 		{"nothing in the file", elfx.Prog{Type: elfx.ProgLoad, Off: 1 << 40, Memsz: 7}, 0},
 		{"other", elfx.Prog{Type: elfx.ProgInterp, Off: 5, Filesz: 7}, 0},
 		{"overflow", elfx.Prog{Type: elfx.ProgLoad, Off: top - 2, Filesz: 7}, top},

@@ -115,6 +115,10 @@ func TestDamagedNotes(t *testing.T) {
 			"7",
 			[]string{"pr_reg at offset 0xfc: thread 0 is left out: NT_PRSTATUS has only 112 bytes, too few for registers"},
 		},
+		{"id and nothing else", testkit.NewCore(a).Note("CORE", ntPRStatus, make([]byte, 36)).Thread(7, 0, r), "7", []string{"ELF: pr_reg at offset 0xfc: thread 0 is left out: NT_PRSTATUS has only 36 bytes, too few for registers"}},
+		{"some registers", testkit.NewCore(a).Note("CORE", ntPRStatus, make([]byte, arch.PrStatusRegs+8)).Thread(7, 0, r), "0 7", []string{"ELF: pr_reg at offset 0xfc: thread 0: NT_PRSTATUS has only 120 bytes, too few for all registers"}},
+		{"thread without the end of its id", testkit.NewCore(a).Note("CORE", ntPRStatus, make([]byte, 35)).Thread(7, 0, r), "7", []string{"ELF: pr_pid at offset 0x8c: NT_PRSTATUS has only 35 bytes, too few for a thread id"}},
+		{"NT_PRPSINFO cut off", testkit.NewCore(a).Thread(7, 0, r).Note("CORE", ntPRPSInfo, make([]byte, 135)), "7", []string{"ELF: pr_psargs at offset 0x228: NT_PRPSINFO has 135 of 136 bytes"}},
 		{"thread without id", testkit.NewCore(a).Note("CORE", ntPRStatus, make([]byte, 35)).Thread(7, 0, r), "7", []string{"too few for a thread id"}},
 		{"equal ids", testkit.NewCore(a).Thread(7, 0, r).Thread(7, 0, r), "7 7", []string{"ELF: pr_pid at offset 0x248: NT_PRSTATUS: more than one thread has the id 7"}},
 		{"short NT_PRPSINFO", testkit.NewCore(a).Thread(7, 0, r).Note("CORE", ntPRPSInfo, make([]byte, 135)), "7", []string{"135 of 136 bytes"}},
@@ -159,6 +163,38 @@ func TestUnknownRegisters(t *testing.T) {
 	})
 }
 
+// A note that is cut off has what is in it, in whatever order that is looked for.
+func TestSetRegs(t *testing.T) {
+	var got arch.Regs
+	table := []arch.RegLoc{{Reg: 1, Off: 8}, {Reg: 2, Off: 1}, {Reg: 3, Off: 0}}
+	if all := setRegs(&got, table, []byte("\x01\x00\x00\x00\x00\x00\x00\x00"), binary.LittleEndian); all {
+		t.Error("got all registers of a note that is cut off")
+	}
+	var want arch.Regs
+	want.Set(3, 1)
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// Without NT_SIGINFO, the code is in NT_PRSTATUS if anywhere: valgrind writes it.
+func TestCodeOfPrStatus(t *testing.T) {
+	for code, want := range map[uint32]Signal{
+		0:          {Number: 11, Name: "SIGSEGV", Thread: 7},
+		2:          {Number: 11, Name: "SIGSEGV", Thread: 7, Code: 2, CodeName: "SEGV_ACCERR"},
+		0xfffffffa: {Number: 11, Name: "SIGSEGV", Thread: 7, Code: -6, CodeName: "SI_TKILL"},
+	} {
+		desc := make([]byte, minPrStatus)
+		binary.LittleEndian.PutUint32(desc[4:], code)
+		binary.LittleEndian.PutUint16(desc[arch.PrStatusSignal:], 11)
+		binary.LittleEndian.PutUint32(desc[arch.PrStatusPID:], 7)
+		img := openBuilt(t, testkit.NewCore(arch.AMD64).Note("CORE", ntPRStatus, desc))
+		if img.Signal == nil || *img.Signal != want {
+			t.Errorf("code %d: got %+v, want %+v", code, img.Signal, want)
+		}
+	}
+}
+
 func TestPACMask(t *testing.T) {
 	mask := testkit.NewCore(arch.AArch64BE).Data().D64(1, 0x7f<<48).Done()
 	r := regs(arch.AArch64BE, 0)
@@ -172,6 +208,11 @@ func TestPACMask(t *testing.T) {
 			"of one thread, for all",
 			testkit.NewCore(arch.AArch64BE).Thread(1, 0, r).Thread(2, 0, r).Note("LINUX", ntARMPACMask, mask).Thread(3, 0, r),
 			[]uint64{0x7f << 48, 0x7f << 48, 0x7f << 48},
+		},
+		{
+			"of two threads, and the first for others",
+			testkit.NewCore(arch.AArch64BE).Thread(1, 0, r).Thread(2, 0, r).Note("LINUX", ntARMPACMask, mask).Thread(3, 0, r).Note("LINUX", ntARMPACMask, testkit.NewCore(arch.AArch64BE).Data().D64(1, 0x3f<<48).Done()),
+			[]uint64{0x7f << 48, 0x7f << 48, 0x3f << 48},
 		},
 		{"amd64", testkit.NewCore(arch.AMD64).Thread(1, 0, regs(arch.AMD64, 0)), []uint64{0}},
 	}

@@ -37,6 +37,11 @@ func TestDecodeSigInfo(t *testing.T) {
 		{"sigqueue", sent(10, "SIGUSR1", -1, "SI_QUEUE")},
 		{"timer", Signal{Number: 14, Name: "SIGALRM", Code: -2, CodeName: "SI_TIMER"}},
 		{"seccomp", Signal{Number: 31, Name: "SIGSYS", Code: 1, CodeName: "SYS_SECCOMP"}},
+		{"mq_notify", sent(10, "SIGUSR1", -3, "SI_MESGQ")},
+		{"raised by a timer", Signal{Number: 11, Name: "SIGSEGV", Code: -2, CodeName: "SI_TIMER"}},
+		{"first", sent(1, "SIGHUP", 0, "SI_USER")},
+		{"last with a name", sent(31, "SIGSYS", 0, "SI_USER")},
+		{"first real-time", sent(32, "SIG32", 0, "SI_USER")},
 		{"real-time", sent(40, "SIG40", -1, "SI_QUEUE")},
 		{"negative", Signal{Number: -3, Name: "SIG-3", Code: 77}},
 	}
@@ -54,5 +59,17 @@ func TestDecodeSigInfo(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// What is too short, or all zero, is no signal.
+func TestNoSigInfo(t *testing.T) {
+	for _, words := range [][]uint32{{0, 5, 1, 0, 7, 7}, {11, 0, 1, 0, 7}, nil} {
+		if got := decodeSigInfo(testkit.New(binary.LittleEndian).D32(words...).Done(), binary.LittleEndian); got != nil {
+			t.Errorf("%d: got %+v", words, got)
+		}
+	}
+	if got := SignalName(0); got != "SIG0" {
+		t.Errorf("got %s", got)
 	}
 }

@@ -95,7 +95,7 @@ func (s *spool) write(p []byte) error {
 	if err := s.writeFile(p); err != nil {
 		return err
 	}
-	if s.size > maxZeros && (s.size-maxZeros)/maxRatio > s.in.n {
+	if (s.size-maxZeros)/maxRatio > s.in.n {
 		return fmt.Errorf("%w: %d compressed bytes expand to more than %d bytes, nearly all of them zero; decompress the file with holes, as zstd -d does, and open the result", ErrTooLarge, s.in.n, s.size)
 	}
 	if s.nonzero > minBomb && s.nonzero/maxRatio > s.in.n {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,13 +36,18 @@ func TestSpool(t *testing.T) {
 		"whole chunks":        append(core[:len(core):len(core)], noise[:2<<20-len(core)]...),
 		"large":               append(core[:len(core):len(core)], noise...),
 		"zeros at the end":    append(core[:len(core):len(core)], make([]byte, 5<<20-len(core))...),
+		"a byte more":         append(core[:len(core):len(core)], noise[:1<<20+1-len(core)]...),
+		"a page and a part":   append(core[:len(core):len(core)], noise[:1<<20+5000-len(core)]...),
 		"an odd end":          append(core[:len(core):len(core)], make([]byte, 5<<20+1)...),
 		"zeros in the middle": bytes.Join([][]byte{core, make([]byte, 3<<20), noise[:5000], make([]byte, 2<<20), core}, nil),
 	} {
-		for _, inMemory := range []int64{0, 1 << 20, 1 << 30} {
+		for _, inMemory := range []int64{0, 1 << 20, int64(len(stream)) - 1, int64(len(stream)), 1 << 30} {
 			s, data := spoolAll(t, stream, inMemory)
 			if !bytes.Equal(data, stream) {
 				t.Errorf("%s, %d bytes in memory: got other bytes back", name, inMemory)
+			}
+			if s.named {
+				t.Errorf("%s, %d bytes in memory: the file has a name", name, inMemory)
 			}
 			if (s.file == nil) != (int64(len(stream)) <= inMemory) {
 				t.Errorf("%s, %d bytes in memory: %d bytes in a file: %v", name, inMemory, len(stream), s.file != nil)
@@ -62,6 +68,13 @@ func TestSpoolNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	(&spool{file: f}).close()
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("got %v, %v, want a file that is not ours", left, err)
+	}
+	if f, err = os.Open(f.Name()); err != nil {
+		t.Fatal(err)
+	}
 	s := &spool{file: f, named: true}
 	s.close()
 	s.file = nil // as after a spill for which there was no room
@@ -72,14 +85,18 @@ func TestSpoolNamed(t *testing.T) {
 }
 
 func TestSpoolFullDisk(t *testing.T) {
-	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	name := filepath.Join(t.TempDir(), "full") // what a defect would remove
+	if err := os.Symlink("/dev/full", name); err != nil {
+		t.Skip(err)
+	}
+	full, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		t.Skip(err)
 	}
 	s := &spool{in: &counter{}, limit: 1 << 40, file: full}
 	core := kernelCore(arch.AMD64).Done()
 	_, _, _, err = s.fill(context.Background(), bytes.NewReader(core), func() {})
-	if err == nil || !strings.Contains(err.Error(), "spooling to /dev/full: no space left") {
+	if err == nil || !strings.Contains(err.Error(), "spooling to "+name+": no space left") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -131,10 +148,88 @@ func TestSpoolBomb(t *testing.T) {
 	}
 }
 
+// Each limit is exact.
+func TestSpoolLimits(t *testing.T) {
+	core := kernelCore(arch.AMD64).Done()
+	for limit, want := range map[int]error{len(core): nil, len(core) - 1: ErrTooLarge} {
+		s := &spool{in: &counter{}, limit: int64(limit), inMemory: 1 << 30}
+		if _, _, _, err := s.fill(t.Context(), bytes.NewReader(core), func() {}); !errors.Is(err, want) {
+			t.Errorf("limit %d: got %v, want %v", limit, err, want)
+		}
+	}
+	for _, tt := range []struct {
+		name              string
+		size, nonzero, in int64
+		data              []byte
+		want              error
+	}{
+		{"zeros in proportion", maxZeros + 7*maxRatio - 4096, 0, 7, zeroPage[:], nil},
+		{"nearly too many zeros", maxZeros + 8*maxRatio - 4097, 0, 7, zeroPage[:], nil},
+		{"too many zeros", maxZeros + 8*maxRatio - 4096, 0, 7, zeroPage[:], ErrTooLarge},
+		{"all zeros that may be", maxZeros - 4096, 0, 0, zeroPage[:], nil},
+		{"bytes of a small core", 0, minBomb - 1, 0, []byte{1}, nil},
+		{"bytes in proportion", 0, 8*minBomb - 1, 8 * minBomb / maxRatio, []byte{1}, nil},
+		{"too many bytes", 0, minBomb, 0, []byte{1}, ErrTooLarge},
+		{"too many bytes from some", 0, 8*minBomb - 1, 8*minBomb/maxRatio - 1, []byte{1}, ErrTooLarge},
+	} {
+		f, err := os.CreateTemp(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &spool{in: &counter{n: tt.in}, limit: 1 << 60, file: f, size: tt.size, nonzero: tt.nonzero}
+		if err := s.write(tt.data); !errors.Is(err, tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
+		}
+		f.Close()
+	}
+}
+
+// What the system refuses is told.
+func TestSpoolErrors(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(name) // for reading
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s := &spool{in: &counter{}, limit: 1 << 40, file: f}
+	if err := s.write([]byte("x")); err == nil || !strings.HasPrefix(err.Error(), "spooling: ") || errors.Is(err, errNoSpace) {
+		t.Errorf("write: got %v", err)
+	}
+	if data, _, err := s.contents(); data != nil || err == nil || !strings.HasPrefix(err.Error(), "spooling: ") {
+		t.Errorf("contents: got %d bytes, %v", len(data), err)
+	}
+}
+
+func TestSpoolDir(t *testing.T) {
+	t.Setenv("TMPDIR", "/somewhere")
+	if got := SpoolDir(); got != "/somewhere" {
+		t.Errorf("got %s", got)
+	}
+	t.Setenv("TMPDIR", "")
+	want := "/var/tmp"
+	if st, err := os.Stat(want); err != nil || !st.IsDir() {
+		want = os.TempDir()
+	}
+	if got := SpoolDir(); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // A compressed core that is cut off in its first block has nothing to show, and
 // the error says how little there was.
 func TestNothingOfACore(t *testing.T) {
 	err := checkStart([]byte("\x7fELF"), io.ErrUnexpectedEOF)
+	head := kernelCore(arch.AMD64).Done()
+	if err := checkStart(head[:ehdrSize], io.ErrUnexpectedEOF); err != nil {
+		t.Errorf("a whole header: got %v", err)
+	}
+	if err := checkStart(head[:ehdrSize-1], io.EOF); err == nil || !strings.Contains(err.Error(), "ends after 63 of 64 bytes") {
+		t.Errorf("the end of the file: got %v", err)
+	}
 	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "only 4 of the 64 bytes of an ELF header") {
 		t.Errorf("got %v", err)
 	}

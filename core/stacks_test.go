@@ -23,6 +23,9 @@ func TestStackSpans(t *testing.T) {
 		{"to the end", []uint64{0x4f00}, 1 << 20, 1 << 30, []span{{0x4e80, 0x5000, 0x5000}}},
 		{"budget", []uint64{0x11000}, 0x100, 1 << 30, []span{{0x10f80, 0x11100, 0x20000}, {0x1fffc, 0x20000, 0x20000}}},
 		{"red zone ends at the mapping", []uint64{0x5010}, 1 << 20, 1 << 30, []span{{0x5000, 0x6000, 0x6000}}},
+		{"none", nil, 1 << 20, 1 << 30, nil},
+		{"nowhere, and somewhere", []uint64{8, 0x4f00}, 1 << 20, 1 << 30, []span{{0x4e80, 0x5000, 0x5000}}},
+		{"no tail", []uint64{0x11000}, 0x20, 1 << 30, []span{{0x10f80, 0x11020, 0x20000}}},
 		{"nowhere", []uint64{0, 0x6000, 0xfff, ^uint64(0)}, 1 << 20, 1 << 30, nil},
 		{"two in one mapping", []uint64{0x12000, 0x11000, 0x11000}, 0x1000, 1 << 30, []span{{0x10f80, 0x13000, 0x20000}, {0x1ffc0, 0x20000, 0x20000}}},
 		{"two apart", []uint64{0x18000, 0x11000}, 0x100, 1 << 30, []span{{0x10f80, 0x11100, 0x20000}, {0x17f80, 0x18100, 0x20000}, {0x1fffc, 0x20000, 0x20000}}},
@@ -52,6 +55,8 @@ func TestEachBudget(t *testing.T) {
 		{"nowhere", []uint64{0x10}, 0x8000, 0, 0x8000},
 		{"small stacks are whole", []uint64{0x100f00, 0x100f00, 0x200000}, 1 << 20, 65 * 0x100, 64*0x100 - 2*0x100},
 		{"large stacks share", []uint64{0x1000, 0x200000, 0x2fff00}, 1 << 20, 65 * 0x100, (64*0x100 - 0x100) / 2},
+		{"just enough", []uint64{0x100000, 0x2ff000}, 1 << 20, 65 * 0x80, 1 << 20},
+		{"two that are too large", []uint64{0xff800, 0x2fe800}, 1 << 20, 65 * 0x80, 0x1000},
 		{"the budget counts", []uint64{0x1000, 0x200000, 0x2fff00}, 0x200, 65 * 0x100, 0x200},
 	} {
 		if got := eachBudget(tt.sps, maps, tt.budget, tt.total); got != tt.want {
@@ -71,6 +76,7 @@ func TestFirstStack(t *testing.T) {
 		{[]uint64{0x4000}, []uint64{0x4000, 0x10000}, maps, 1 << 20},
 		{[]uint64{0x4000, 0x12000}, []uint64{0x4000, 0x12000}, maps, 0x100},
 		{[]uint64{0x4000}, []uint64{0x4000}, maps[:1], 0x100},
+		{nil, []uint64{0x1ff00}, maps[1:], 0x100},
 	} {
 		if got := withFirstStack(tt.sps, tt.maps, tt.budget); !slices.Equal(got, tt.want) {
 			t.Errorf("budget %#x: got %#x, want %#x", tt.budget, got, tt.want)
@@ -86,6 +92,9 @@ func TestWithout(t *testing.T) {
 		want []span
 	}{
 		{"apart", span{41, 50, 50}, []span{{41, 50, 50}}},
+		{"from the beginning", span{10, 25, 50}, []span{{20, 25, 50}}},
+		{"to the end", span{25, 40, 50}, []span{{25, 30, 50}}},
+		{"up to it", span{5, 10, 50}, []span{{5, 10, 50}}},
 		{"covered", span{12, 18, 50}, nil},
 		{"around both", span{5, 45, 50}, []span{{5, 10, 50}, {20, 30, 50}, {40, 45, 50}}},
 		{"between", span{20, 30, 50}, []span{{20, 30, 50}}},
@@ -143,6 +152,72 @@ func TestInterruptedSP(t *testing.T) {
 					t.Errorf("got %#x, %v, want %#x, %v", got, ok, uint64(old), tt.ok)
 				}
 			})
+		}
+	}
+}
+
+func TestStackAt(t *testing.T) {
+	stacks := []copied{{span: span{10, 20, 50}, data: []byte("abcdefghij")}, {span: span{30, 40, 50}, data: []byte("klm")}}
+	for sp, want := range map[uint64]string{9: "", 10: "abcdefghij", 19: "j", 20: "", 29: "", 30: "klm", 32: "m", 33: "", 39: "", 40: ""} {
+		if got := string(stackAt(stacks, sp)); got != want {
+			t.Errorf("%d: got %q, want %q", sp, got, want)
+		}
+	}
+	if stackAt(nil, 10) != nil || stackAt(stacks, 25) != nil || stackAt(stacks, 35) == nil {
+		t.Error("a stack whose bytes were not copied is not told from none")
+	}
+}
+
+// The settings of an alternate stack have limits, and the stack that they describe
+// holds them, but not what was interrupted.
+func TestInterruptedSPLimits(t *testing.T) {
+	const at, old = 0x210, 0x7fff_0000_1230
+	a := arch.AMD64
+	for _, tt := range []struct {
+		name       string
+		sp, at     uint64 // stack pointer, and where the settings are above it
+		base, size uint64
+		old        uint64
+		length     uint64 // of the stack, 0 for all
+		before     uint64 // a word before the settings that looks like an address
+		ok         bool
+	}{
+		{"usual", 0x7000_3000, at, 0x7000_0000, 0x4000, old, 0, 0, true},
+		{"SP between words", 0x7000_3005, at + 3, 0x7000_0000, 0x4000, old, 0, 0, true},
+		{"SP before a word", 0x7000_3007, at + 1, 0x7000_0000, 0x4000, old, 0, 0, true},
+		{"the settings first", 0x7000_3000, 0, 0x7000_0000, 0x4000, old, 0, 0, true},
+		{"the end of what was copied", 0x7000_3000, at, 0x7000_0000, 0x4000, old, at + uint64(a.AltStackToSP) + 8, 0, true},
+		{"a byte too few", 0x7000_3000, at, 0x7000_0000, 0x4000, old, at + uint64(a.AltStackToSP) + 7, 0, false},
+		{"far above", 0x7000_3000, maxAltScan - uint64(a.AltStackToSP) - 8, 0x7000_0000, 0x20000, old, 0, 0, true},
+		{"too far above", 0x7000_3000, maxAltScan - uint64(a.AltStackToSP), 0x7000_0000, 0x20000, old, 0, 0, false},
+		{"SP at the bottom", 0x7000_0000, at, 0x7000_0000, 0x4000, old, 0, 0, true},
+		{"near the bottom", 0x7000_0100, at, 0x7000_0000, 0x4000, old, 0, 0, true},
+		{"SP below the stack", 0x7000_3000, at, 0x7000_3008, 0x4000, old, 0, 0, false},
+		{"the smallest stack", 0x7000_0000, at, 0x7000_0000, minAltStack, old, 0, 0, true},
+		{"too small a stack", 0x7000_0000, at, 0x7000_0000, minAltStack - 1, old, 0, 0, false},
+		{"the largest stack", 0x7000_0000, at, 0x7000_0000, maxAltStack, old, 0, 0, true},
+		{"too large a stack", 0x7000_0000, at, 0x7000_0000, maxAltStack + 1, old, 0, 0, false},
+		{"the settings at the end", 0x7000_3000, 0xff8, 0x7000_0000, 0x4000, old, 0, 0, true},
+		{"the settings behind the end", 0x7000_3000, 0x1000, 0x7000_0000, 0x4000, old, 0, 0, false},
+		{"far from the bottom", 0x7000_0000 + maxAltStack - at - 8, at, 0x7000_0000, maxAltStack, old, 0, 0, true},
+		{"too far from the bottom", 0x7000_0000 + maxAltStack - at, at, 0x7000_0000, maxAltStack, old, 0, 0, false},
+		{"interrupted just above", 0x7000_3000, at, 0x7000_0000, 0x4000, 0x7000_4000, 0, 0, true},
+		{"interrupted at the end", 0x7000_3000, at, 0x7000_0000, 0x4000, 0x7000_3fff, 0, 0, false},
+		{"behind an address", 0x7000_3000, at, 0x7000_0000, 0x4000, old, 0, 0x7000_0000, true},
+	} {
+		stack := make([]byte, maxAltScan+0x1000)
+		order := byteOrder(a)
+		if tt.before != 0 {
+			order.PutUint64(stack[tt.at-0x100:], tt.before)
+		}
+		order.PutUint64(stack[tt.at:], tt.base)
+		order.PutUint64(stack[tt.at+16:], tt.size)
+		order.PutUint64(stack[tt.at+uint64(a.AltStackToSP):], tt.old)
+		if tt.length > 0 {
+			stack = stack[:tt.length]
+		}
+		if got, ok := interruptedSP(a, tt.sp, stack); ok != tt.ok || ok && got != tt.old {
+			t.Errorf("%s: got %#x, %v, want %v", tt.name, got, ok, tt.ok)
 		}
 	}
 }
