@@ -57,7 +57,7 @@ func TestReadable(t *testing.T) {
 		{"into the file", at(2), page + 1, page + 1, page},
 		{"a page in memory", at(3), page, page, 0},
 		{"into the next page", at(3), page + 1, page, 0},
-		{"from the middle of a page", at(3) + 100, page, page - 100, 0},
+		{"from the middle of a page", at(3) + 101, page, page - 101, 0},
 		{"a page that is not in memory", at(4), 1, 0, 0},
 		{"the last byte of such a page", at(5) - 1, 2, 0, 0},
 		{"the last page", at(5), page, page, 0},

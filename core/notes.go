@@ -120,11 +120,10 @@ func (n *notes) add(note *elfx.Note) {
 			t.XState = note.Desc
 		}
 	case ntARMPACMask:
-		// struct user_pac_mask: data_mask, insn_mask [linux arch/arm64/include/uapi/asm/ptrace.h].
-		if len(note.Desc) < 16 {
-			n.problem(note.Errorf(0, "insn_mask", "NT_ARM_PAC_MASK has %d of 16 bytes", len(note.Desc)))
+		if len(note.Desc) < pacMaskSize {
+			n.problem(note.Errorf(0, "insn_mask", "NT_ARM_PAC_MASK has %d of %d bytes", len(note.Desc), pacMaskSize))
 		} else if t := n.thread(); t != nil {
-			t.PACMask = n.order.Uint64(note.Desc[8:])
+			t.PACMask = insnMask(note.Desc, n.order)
 		}
 	}
 }
@@ -147,4 +146,16 @@ func (n *notes) problem(err error) {
 		return
 	}
 	n.img.Problems = append(n.img.Problems, err)
+}
+
+// pacMaskSize is the size of struct user_pac_mask: data_mask, insn_mask [linux
+// arch/arm64/include/uapi/asm/ptrace.h].
+const pacMaskSize = 16
+
+// insnMask decodes the mask of code addresses, 0 if desc is too short.
+func insnMask(desc []byte, order binary.ByteOrder) uint64 {
+	if len(desc) < pacMaskSize {
+		return 0
+	}
+	return order.Uint64(desc[8:])
 }

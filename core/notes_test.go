@@ -195,6 +195,15 @@ func TestCodeOfPrStatus(t *testing.T) {
 	}
 }
 
+func TestInsnMask(t *testing.T) {
+	desc := testkit.New(binary.BigEndian).D64(1, 0x7f<<48).Done()
+	for n, want := range map[int]uint64{0: 0, 15: 0, 16: 0x7f << 48} {
+		if got := insnMask(desc[:n], binary.BigEndian); got != want {
+			t.Errorf("%d bytes: got %#x, want %#x", n, got, want)
+		}
+	}
+}
+
 func TestPACMask(t *testing.T) {
 	mask := testkit.NewCore(arch.AArch64BE).Data().D64(1, 0x7f<<48).Done()
 	r := regs(arch.AArch64BE, 0)

@@ -178,9 +178,8 @@ func (v *visit) copyRegisters(tracees []tracee) {
 			v.fpRegs[i], _ = regset(c.tid, ntFPRegSet, make([]byte, maxRegset))
 		}
 		if v.arch.PAC && v.pacMask == 0 { // the same for all threads
-			if masks, err := regset(c.tid, ntARMPACMask, make([]byte, 16)); err == nil && len(masks) == 16 {
-				v.pacMask = order.Uint64(masks[8:])
-			}
+			masks, _ := regset(c.tid, ntARMPACMask, make([]byte, pacMaskSize)) // none without pointer authentication
+			v.pacMask = insnMask(masks, order)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -409,4 +410,88 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: got %v, want %v: %s", tt.name, err, tt.is, tt.want)
 		}
 	}
+}
+
+// Another program of this name that visits the process is told from other tracers,
+// unless the process stands still already.
+func TestSeizeBusy(t *testing.T) {
+	needPtrace(t)
+	s := startSubject(t, os.Args[0], "plain")
+	s.ready(t)
+	other := startSubject(t, os.Args[0], "tracer "+strconv.Itoa(s.pid))
+	if line, err := other.out.ReadString('\n'); err != nil || line != "traces\n" {
+		t.Skipf("the subject cannot trace another: %q, %v", line, err)
+	}
+	tr := newTracer(t, s.pid)
+	tr.listed[1<<30] = true
+	onTracerThread(func() {
+		busy := (*busyError)(nil)
+		if n, err := tr.seizeNew(false); !errors.As(err, &busy) || busy.pid != s.pid || busy.by != other.pid || n != 0 {
+			t.Errorf("got %d, %v, want that %d is there", n, err, other.pid)
+		}
+		if tr.listed[1<<30] {
+			t.Error("a thread of the listing before is listed")
+		}
+		clear(tr.known)
+		n, err := tr.seizeNew(true)
+		if err != nil || n < len(s.tids)+1 || tr.tracees[0].step != missed || tr.tracees[0].tid != s.pid || tr.tracees[1].step != seized {
+			t.Errorf("standing still: got %d threads, %v: %s", n, err, tr.steps())
+		}
+	})
+	s.answers(t)
+}
+
+// A thread that has ended is seen, and taken out of the table only then.
+func TestReap(t *testing.T) {
+	needPtrace(t)
+	s := startSubject(t, os.Args[0], "plain")
+	s.ready(t)
+	onTracerThread(func() {
+		tid := s.tids[0]
+		if err := seizeThread(tid); err != nil {
+			t.Error(err)
+			return
+		}
+		reap(tid)
+		if what, err := peek(tid); !errors.Is(err, errNoChange) {
+			t.Errorf("a thread that runs: got %+v, %v", what, err)
+		}
+		_ = s.cmd.Process.Kill()
+		what, err := peek(tid)
+		for ; errors.Is(err, errNoChange); what, err = peek(tid) {
+			time.Sleep(nap)
+		}
+		if err != nil || what != (change{ended: true}) {
+			t.Errorf("a thread that has ended: got %+v, %v", what, err)
+		}
+		reap(tid)
+		if what, err := peek(tid); !errors.Is(err, unix.ECHILD) {
+			t.Errorf("a thread that was reaped: got %+v, %v, want %v", what, err, unix.ECHILD)
+		}
+	})
+}
+
+// A child that this very thread has started is not traced by it.
+func TestAdoptChild(t *testing.T) {
+	needPtrace(t)
+	cat := exec.Command("cat")
+	in, err := cat.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	onTracerThread(func() {
+		if err := cat.Start(); err != nil {
+			t.Error(err)
+			return
+		}
+		tr := newTracer(t, cat.Process.Pid)
+		if _, err := peek(cat.Process.Pid); !errors.Is(err, errNoChange) {
+			t.Errorf("got %v, want %v", err, errNoChange)
+		}
+		if c, ours := tr.adopt(cat.Process.Pid); ours || c.tid != 0 {
+			t.Errorf("got %+v, %v", c, ours)
+		}
+	})
+	in.Close()
+	_ = cat.Wait()
 }
