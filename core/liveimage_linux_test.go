@@ -259,12 +259,12 @@ func TestLiveImage(t *testing.T) {
 
 // Arguments are separated by spaces, and cut off where they are long.
 func TestCommandLine(t *testing.T) {
+	needPtrace(t) // an emulator has a /proc/self of its own
 	d := openOwnDir(t)
 	want := strings.Join(os.Args, " ")
 	if got := d.commandLine(); got != want || len(os.Args) < 2 {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	needPtrace(t)
 	long := startSubject(t, os.Args[0], "plain", strings.Repeat("x", 2000), strings.Repeat("y", 3000))
 	long.ready(t)
 	want = strings.Join(long.cmd.Args, " ")[:maxCommand]

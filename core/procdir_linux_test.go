@@ -12,6 +12,7 @@ import (
 
 // Files of /proc are read whole, and refusals are sentences.
 func TestProcDir(t *testing.T) {
+	needPtrace(t) // an emulator has a /proc/self of its own
 	d := openOwnDir(t)
 	if got := d.memory("maps"); got != fmt.Sprintf("task/%d/maps", os.Getpid()) {
 		t.Errorf("got %s", got)
