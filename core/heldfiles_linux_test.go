@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sfcore/sfcore/internal/testkit"
 )
 
 // Only regular ELF files are held, each once, and as many as may be open.
@@ -121,4 +124,57 @@ func TestOpenRoot(t *testing.T) {
 	if v.root != nil || len(v.files.problems) != 1 || v.files.problems[0].Error() != want {
 		t.Errorf("another root: got %v", v.files.problems)
 	}
+}
+
+// Files that may not be opened any more are counted, and the program is found even
+// where its file is gone.
+func TestHoldFew(t *testing.T) {
+	needPtrace(t) // an emulator has a /proc/self of its own
+	d, dir := openOwnDir(t), t.TempDir()
+	var maps []procMapping
+	for i := range uint64(3) {
+		path := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(path, []byte("\x7fELF"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		maps = append(maps, procMapping{Mapping: Mapping{Lo: 0x1000, Hi: 0x2000, Path: path, Exec: true}, inode: i + 1, dev: "08:01"})
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	few, h := limit, newHeldFiles()
+	defer h.close()
+	few.Cur = otherFiles + 1
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	h.hold(d, maps)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	want := "2 files of the process are not opened: sfcore may not have more open; raise the limit with ulimit -n"
+	if len(h.problems) != 1 || h.problems[0].Error() != want || h.name(&maps[1]) != "" || h.name(&maps[2]) != "" {
+		t.Errorf("got %v, want %s", h.problems, want)
+	}
+	exe := procMapping{Mapping: Mapping{Lo: 0x1000, Hi: 0x2000, Path: d.link("exe"), Deleted: true}}
+	if f := d.openMapped(&exe); f == nil {
+		t.Error("the program is not found by what it runs")
+	} else {
+		f.Close()
+	}
+}
+
+func TestOpenMappedLeaks(t *testing.T) {
+	d := openOwnDir(t)
+	path := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(path, []byte("no ELF file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would close files
+	testkit.Leaks(t, 3, func(int) {
+		if f := d.openMapped(&procMapping{Mapping: Mapping{Lo: 0x1000, Hi: 0x2000, Path: path}}); f != nil {
+			t.Errorf("got %s", f.Name())
+		}
+	})
 }

@@ -52,6 +52,15 @@ func TestProcDir(t *testing.T) {
 	if tids, err := d.threads(); err != nil || len(tids) == 0 || tids[0] != os.Getpid() {
 		t.Errorf("got threads %v, %v", tids, err)
 	}
+	for _, read := range []func() ([]byte, error){func() ([]byte, error) { return d.read("mem") }, func() ([]byte, error) { return d.readInto("mem", nil) }} {
+		if _, err := read(); !errors.Is(err, unix.EIO) {
+			t.Errorf("got %v of memory that is not there, want %v", err, unix.EIO)
+		}
+	}
+	none := &visit{dir: &procDir{pid: 7, fd: -1}}
+	if err := none.readThreads(); err == nil || none.threads != nil {
+		t.Errorf("got %v of threads that cannot be listed", err)
+	}
 	if processName(1<<30) != "" {
 		t.Error("got the name of no process")
 	}
