@@ -286,3 +286,32 @@ func TestAttachDefaults(t *testing.T) {
 		}
 	}
 }
+
+// The preparation finds the threads, and where those that sleep have their stacks.
+func TestPrepare(t *testing.T) {
+	needPtrace(t)
+	s := startSubject(t, os.Args[0], "plain")
+	s.ready(t)
+	s.waitState(t, "S")
+	v, err := prepare(s.pid, &AttachOptions{StackBudget: DefaultStackBudget, StackTotal: DefaultStackTotal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.close()
+	for _, tid := range s.tids {
+		if st := v.threads[tid]; st.state != Sleeping || st.name == "" {
+			t.Errorf("thread %d: got %+v", tid, st)
+		}
+		call, ok := v.dir.syscall(tid)
+		if got := v.asleep[tid]; ok && (got != call || mappingOf(v.maps, got.sp) == nil) {
+			t.Errorf("thread %d: got %+v, want %+v", tid, got, call)
+		}
+	}
+	if len(v.room) == 0 || len(v.heads) == 0 || len(v.auxv) == 0 || v.arch == nil || len(v.snap.Phases) != 1 || len(v.nsIDs) != 0 {
+		t.Errorf("got %d bytes of room, %d heads, %d entries, phases %v", len(v.room), len(v.heads), len(v.auxv), v.snap.Phases)
+	}
+	_, err = prepare(1<<30, &AttachOptions{})
+	if want := "process 1073741824: no such process"; err == nil || err.Error() != want || !errors.Is(err, ErrNoProcess) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 	"unsafe"
@@ -170,3 +171,53 @@ func TestCarefulMemory(t *testing.T) {
 }
 
 func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(&b[0]))) }
+
+// Lines of mountinfo that are damaged are left out.
+func TestMountinfo(t *testing.T) {
+	known := fileSystems{}
+	known.add([]byte("1 2 8:1 - ext4 x\n1 2 - none\n1 2 8:2\n1 2 8:3 - \n1 2 4294967295:4294967295 - large\n1 2 4294967296:1 - larger\n1 2 1:4294967296 - larger\n1 2 x:3 - t\n1 2 3:x - t\n"))
+	if len(known) != 2 || known["08:01"] != "ext4" || known["ffffffff:ffffffff"] != "large" {
+		t.Errorf("got %v", known)
+	}
+}
+
+// FUSE counts where the visited process has mounted it, not where this one has.
+func TestFUSEOfProcess(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "task/7"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &procDir{pid: 7, fd: fd, alive: 7}
+	defer d.close()
+	for mountinfo, want := range map[string]bool{
+		"": false, "1 2 250:1 - ext4 x\n": false, "1 2 250:1 - fuse x\n": true,
+		"1 2 250:1 - ext4 x\n1 2 250:2 - fuse.sshfs x\n1 2 250:3 - ext4 x\n1 2 250:4 - xfs x\n1 2 250:5 - btrfs x\n": true,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "task/7/mountinfo"), []byte(mountinfo), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 5 { // the order of a map is another each time
+			known, fuse := d.fileSystems()
+			if fuse != want || (mountinfo != "") != (known["fa:01"] != "") {
+				t.Errorf("%q: got %v, %v", mountinfo, fuse, known)
+			}
+		}
+	}
+	own := openOwnDir(t)
+	known, _ := own.fileSystems()
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := fileSystems{}
+	ours.add(text)
+	for dev, fsType := range ours {
+		if known[dev] == "" {
+			t.Errorf("device %s of type %s is not known", dev, fsType)
+		}
+	}
+}
