@@ -74,9 +74,27 @@ func TestSignalCodeNames(t *testing.T) {
 		number, code int
 		want         string
 	}{
-		{11, 0, "SI_USER"}, {11, 0x80, "SI_KERNEL"}, {11, -1, "SI_QUEUE"}, {11, -2, "SI_TIMER"}, {11, -3, "SI_MESGQ"}, {11, -4, "SI_ASYNCIO"},
-		{11, -5, "SI_SIGIO"}, {11, -6, "SI_TKILL"}, {11, -7, "SI_DETHREAD"}, {11, -60, "SI_ASYNCNL"}, {11, 1, "SEGV_MAPERR"}, {11, 10, "SEGV_CPERR"},
-		{11, 11, ""}, {4, 1, "ILL_ILLOPC"}, {8, 1, "FPE_INTDIV"}, {7, 5, "BUS_MCEERR_AO"}, {5, 1, "TRAP_BRKPT"}, {17, 6, "CLD_CONTINUED"}, {29, 1, "POLL_IN"}, {31, 2, "SYS_USER_DISPATCH"}, {1, 1, ""},
+		{11, 0, "SI_USER"},
+		{11, 0x80, "SI_KERNEL"},
+		{11, -1, "SI_QUEUE"},
+		{11, -2, "SI_TIMER"},
+		{11, -3, "SI_MESGQ"},
+		{11, -4, "SI_ASYNCIO"},
+		{11, -5, "SI_SIGIO"},
+		{11, -6, "SI_TKILL"},
+		{11, -7, "SI_DETHREAD"},
+		{11, -60, "SI_ASYNCNL"},
+		{11, 1, "SEGV_MAPERR"},
+		{11, 10, "SEGV_CPERR"},
+		{11, 11, ""},
+		{4, 1, "ILL_ILLOPC"},
+		{8, 1, "FPE_INTDIV"},
+		{7, 5, "BUS_MCEERR_AO"},
+		{5, 1, "TRAP_BRKPT"},
+		{17, 6, "CLD_CONTINUED"},
+		{29, 1, "POLL_IN"},
+		{31, 2, "SYS_USER_DISPATCH"},
+		{1, 1, ""},
 	} {
 		if got := signalCodeName(tt.number, tt.code); got != tt.want {
 			t.Errorf("signal %d, code %d: got %q, want %q", tt.number, tt.code, got, tt.want)

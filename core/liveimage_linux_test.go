@@ -63,8 +63,10 @@ func TestLiveThread(t *testing.T) {
 		{"the flag of a worker, which runs code", tracee{step: stopped, stop: change{signal: 5, event: eventStop}}, procStat{state: Sleeping, worker: true}, full, "sleeping 0 <nil> true"},
 	} {
 		tt.c.tid, tt.st.name = 7, "name"
-		v := &visit{arch: arch.AMD64, tracees: []tracee{{}, tt.c}, regs: [][]byte{nil, tt.status}, fpRegs: [][]byte{nil, {1}},
-			threads: map[int]procStat{7: tt.st}, nsIDs: map[int]int{7: 3}}
+		v := &visit{
+			arch: arch.AMD64, tracees: []tracee{{}, tt.c}, regs: [][]byte{nil, tt.status}, fpRegs: [][]byte{nil, {1}},
+			threads: map[int]procStat{7: tt.st}, nsIDs: map[int]int{7: 3},
+		}
 		th := v.thread(1)
 		_, known := th.Regs.Get(arch.AMD64.PC)
 		if got := fmt.Sprintf("%s %d %v %v", th.State, th.Signal, th.Err, known); got != tt.want || th.ID != 7 || th.NSID != 3 || th.Name != "name" || th.PACMask != 0 {
@@ -78,16 +80,20 @@ func TestLiveThread(t *testing.T) {
 
 // A worker has neither SP nor pc.
 func TestNoKernelWorker(t *testing.T) {
-	v := &visit{arch: arch.AMD64, tracees: []tracee{{tid: 7, step: stopped, stop: change{event: 1}}}, regs: [][]byte{status(arch.AMD64, new(arch.Regs))}, fpRegs: [][]byte{nil},
-		threads: map[int]procStat{7: {state: Sleeping}}}
+	v := &visit{
+		arch: arch.AMD64, tracees: []tracee{{tid: 7, step: stopped, stop: change{event: 1}}}, regs: [][]byte{status(arch.AMD64, new(arch.Regs))}, fpRegs: [][]byte{nil},
+		threads: map[int]procStat{7: {state: Sleeping}},
+	}
 	if th := v.thread(0); th.State != Sleeping || th.Err != nil {
 		t.Errorf("a thread that jumped to 0: got %q, %v", th.State, th.Err)
 	}
 	for _, r := range []arch.Reg{arch.AMD64.PC, arch.AMD64.SP} {
 		var half arch.Regs
 		half.Set(r, 1)
-		v := &visit{arch: arch.AMD64, tracees: []tracee{{tid: 7, step: stopped, stop: change{event: 1}}}, regs: [][]byte{status(arch.AMD64, &half)}, fpRegs: [][]byte{nil},
-			threads: map[int]procStat{7: {state: Sleeping, worker: true}}}
+		v := &visit{
+			arch: arch.AMD64, tracees: []tracee{{tid: 7, step: stopped, stop: change{event: 1}}}, regs: [][]byte{status(arch.AMD64, &half)}, fpRegs: [][]byte{nil},
+			threads: map[int]procStat{7: {state: Sleeping, worker: true}},
+		}
 		if th := v.thread(0); th.State != Sleeping || th.Err != nil {
 			t.Errorf("a thread with register %d: got %q, %v", r, th.State, th.Err)
 		}
@@ -105,8 +111,10 @@ func TestLiveThreadRegisters(t *testing.T) {
 		byteOrder(a).PutUint64(fp[l.Off:], v)
 	}
 	d := openOwnDir(t)
-	v := &visit{dir: d, arch: a, tracees: []tracee{{tid: os.Getpid(), step: stopped, stop: change{event: 1}}}, regs: [][]byte{status(a, want)}, fpRegs: [][]byte{fp},
-		threads: map[int]procStat{}}
+	v := &visit{
+		dir: d, arch: a, tracees: []tracee{{tid: os.Getpid(), step: stopped, stop: change{event: 1}}}, regs: [][]byte{status(a, want)}, fpRegs: [][]byte{fp},
+		threads: map[int]procStat{},
+	}
 	th := v.thread(0)
 	if name := processName(os.Getpid()); th.Name != name || name == "" || th.Regs != *want {
 		t.Errorf("got %+v, want name %q and registers %+v", th, name, *want)
