@@ -113,14 +113,14 @@ func TestOpenRoot(t *testing.T) {
 		t.Errorf("without FUSE: got %v", v.files.problems)
 	}
 	v.root.Close()
-	v.root, v.files.fuse = nil, true
+	v.root, v.files.mayHang = nil, true
 	if v.openRoot(); v.root == nil || len(v.files.problems) != 0 {
 		t.Errorf("the root that we have: got %v", v.files.problems)
 	}
 	v.root.Close()
 	v.root, v.dir = nil, &procDir{pid: 1 << 30, fd: -1}
 	v.openRoot()
-	want := "no files are looked for where the process sees them: it has mounted FUSE, which may never answer"
+	want := "no files are looked for where the process sees them: it has mounted FUSE, or an overlay of its own, which may never answer"
 	if v.root != nil || len(v.files.problems) != 1 || v.files.problems[0].Error() != want {
 		t.Errorf("another root: got %v", v.files.problems)
 	}

@@ -215,8 +215,8 @@ func TestLiveImage(t *testing.T) {
 	needPtrace(t)
 	s := startSubject(t, os.Args[0], "plain")
 	s.ready(t)
-	v, err := prepare(s.pid, &AttachOptions{StackBudget: DefaultStackBudget, StackTotal: DefaultStackTotal})
-	if err != nil {
+	v := begin(s.pid, nil)
+	if err := v.prepare(&AttachOptions{StackBudget: DefaultStackBudget, StackTotal: DefaultStackTotal}); err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(s.tids)
