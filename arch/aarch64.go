@@ -81,6 +81,10 @@ func aarch64(bigEndian bool) *Arch {
 		ProgramBases: []uint64{0x400000, 0x10000}, // GNU ld, Go
 		AltStackToSP: 416,                         // uc_stack is at 144 of the frame, sp at 560
 		PAC:          true,
+		SystemCall: SystemCall{ // svc #0
+			Insn: []byte("\x01\x00\x00\xd4"), Number: 8, Args: [4]Reg{0, 1, 2, 3}, Result: NoReg,
+			Futex: 98, Restart: 128,
+		},
 		// With 48-bit addresses a signature has bits 48-54 and, without tags,
 		// 56-63; bit 55 selects the half of the address space.
 		PACMask:    0xff7f_0000_0000_0000,

@@ -69,7 +69,11 @@ var AMD64 = &Arch{
 	ProgramBases: []uint64{0x400000},                                                          // GNU ld, Go
 	AltStackToSP: 144,                                                                         // uc_stack is at 16, rsp at 160
 	NewThread:    NewThread{Number: PrStatusRegs + 8*15, Result: 0, Calls: []uint64{56, 435}}, // orig_rax, rax
-	EndsInCall:   amd64EndsInCall, CallTarget: amd64CallTarget, Jump: amd64Jump, InsnAlign: 1,
+	SystemCall: SystemCall{ // syscall; orig_rax; rdi, rsi, rdx, r10
+		Insn: []byte{0x0f, 0x05}, NumberAt: PrStatusRegs + 8*15, Args: [4]Reg{5, 4, 1, 10}, Result: 0,
+		Futex: 202, Restart: 219,
+	},
+	EndsInCall: amd64EndsInCall, CallTarget: amd64CallTarget, Jump: amd64Jump, InsnAlign: 1,
 	Slot: amd64Slot, CallSlot: amd64CallSlot,
 }
 

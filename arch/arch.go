@@ -113,6 +113,9 @@ type Arch struct {
 	// NewThread recognizes a thread that has executed no instruction yet.
 	NewThread NewThread
 
+	// SystemCall recognizes a thread that is in the kernel.
+	SystemCall SystemCall
+
 	// PAC is set if return addresses may be signed. PACMask are the bits that a
 	// signature may occupy if the core has no NT_ARM_PAC_MASK.
 	PAC     bool

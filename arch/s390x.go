@@ -74,7 +74,11 @@ var S390X = &Arch{
 	},
 	ProgramBases: []uint64{0x1000000, 0x10000}, // GNU ld, Go
 	AltStackToSP: 160,                          // uc_stack is at 312 of the frame, r15 at 472
-	EndsInCall:   s390xEndsInCall, CallTarget: s390xCallTarget, Jump: s390xJump, InsnAlign: 2,
+	SystemCall: SystemCall{ // svc; orig_gpr2, behind 16 access registers
+		Insn: []byte("\x0a\x00"), Immediate: true, Number: 1, Args: [4]Reg{2, 3, 4, 5}, Result: 2, FirstAt: PrStatusRegs + 208,
+		Futex: 238, Restart: 7,
+	},
+	EndsInCall: s390xEndsInCall, CallTarget: s390xCallTarget, Jump: s390xJump, InsnAlign: 2,
 	Slot: s390xSlot,
 }
 

@@ -123,6 +123,7 @@ type visit struct {
 	pacMask uint64
 	sps     []uint64
 	known   []arch.Regs // of the threads that have stopped
+	waits   []uint64    // the first arguments of their system calls
 	room    []byte      // for stacks
 	stacks  []copied
 	over    bool // it holds nothing open any more

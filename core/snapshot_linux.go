@@ -74,6 +74,7 @@ func (v *visit) copyAll(tracees []tracee, opts *AttachOptions, deadline time.Tim
 	changed, err := v.findMaps(time.Now().Add(time.Until(deadline) / shareForMaps))
 	if err == nil {
 		v.copyStacks(opts, deadline)
+		v.copyLocks(deadline)
 	}
 	if changed && err == nil {
 		v.copyHeads(deadline)
@@ -170,6 +171,9 @@ func (v *visit) copyRegisters(tracees []tracee) {
 		v.regs[i] = desc[:arch.PrStatusRegs+len(got)]
 		var regs arch.Regs
 		setRegs(&regs, v.arch.PrStatus, v.regs[i], order)
+		if call, ok := arguments(v.arch, &regs, v.regs[i]); ok {
+			v.waits = append(v.waits, call.Args[0])
+		}
 		v.known = append(v.known, regs)
 		if sp, ok := regs.Get(v.arch.SP); ok {
 			v.sps = append(v.sps, sp)

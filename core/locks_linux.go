@@ -1,0 +1,27 @@
+package core
+
+import "time"
+
+// A thread in futex(2) waits on a word of a lock. The locks of C libraries begin up to
+// lockBefore bytes before that word, and have the id of their owner up to lockBehind
+// bytes behind it.
+const (
+	lockBefore = 16
+	lockBehind = 32
+)
+
+// copyLocks copies the memory of locks that threads may wait for: what is at the first
+// argument of their system calls, if the process could write there. Often it is on a
+// stack, and copied.
+func (v *visit) copyLocks(deadline time.Time) {
+	var spans []span
+	for _, word := range v.waits {
+		if m := mappingOf(v.maps, word); m != nil && m.read && m.write {
+			lo, hi := max(m.Lo, word-min(lockBefore, word)), word+min(lockBehind, m.Hi-word)
+			spans = append(spans, span{lo, hi, hi})
+		}
+	}
+	stacks := v.snap.Copied
+	v.copySpans(without(apart(spans), v.ascending()), nil, deadline)
+	v.snap.Copied = stacks
+}
