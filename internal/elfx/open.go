@@ -23,7 +23,7 @@ func OpenFile(file *os.File) (f *File, release func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err = parseMapped(data, func(parsed *File) { f = parsed }); err != nil {
+	if f, _, err = parseMapped(data); err != nil {
 		release()
 		return nil, nil, err
 	}
@@ -33,22 +33,19 @@ func OpenFile(file *os.File) (f *File, release func(), err error) {
 // MappedBuildID returns the build-id of the ELF file in data, which may be a
 // mapped file, "" if it has none. The error says why data cannot be read as one.
 func MappedBuildID(data []byte) (id string, err error) {
-	err = parseMapped(data, func(f *File) { id = f.BuildID() })
+	_, id, err = parseMapped(data)
 	return id, err
 }
 
-// parseMapped calls use with the ELF file in data. Its error is a
-// [*memreader.FaultError] if the file shrank meanwhile.
-func parseMapped(data []byte, use func(*File)) error {
-	var err error
-	fault := memreader.Guard(func() {
-		var f *File
+// parseMapped reads the headers and the build-id of the ELF file in data. Its error is
+// a [*memreader.FaultError] if the file shrank meanwhile.
+func parseMapped(data []byte) (f *File, id string, err error) {
+	if fault := memreader.Guard(func() {
 		if f, err = Parse(data); err == nil {
-			use(f)
+			id = f.BuildID()
 		}
-	})
-	if fault != nil {
-		return fault
+	}); fault != nil {
+		return nil, "", fault
 	}
-	return err
+	return f, id, err
 }
