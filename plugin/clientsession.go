@@ -113,7 +113,8 @@ func (s *Session) Modules(ctx context.Context) ([]report.Module, error) {
 	return collect(stream, err, moduleReport)
 }
 
-// Report returns everything: what "sfcore bt --format json" prints.
+// Report returns everything that "sfcore bt --format json" prints, but for what threads
+// wait for.
 func (s *Session) Report(ctx context.Context) (*report.Document, error) {
 	var threads []report.Thread
 	for th, err := range s.Stacks(ctx, true) {

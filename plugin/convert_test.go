@@ -21,6 +21,7 @@ func TestRoundTrip(t *testing.T) {
 	var head report.Document
 	fill(reflect.ValueOf(&head).Elem(), 0)
 	head.Threads, head.Modules = nil, nil
+	head.Waiting = report.Waiting{} // the protocol does not have it
 	var thread report.Thread
 	fill(reflect.ValueOf(&thread).Elem(), 100)
 	for i := range thread.Frames {

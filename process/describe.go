@@ -74,13 +74,16 @@ func (p *Process) Signal() *report.Signal {
 func (p *Process) Report(ctx context.Context, threads []*core.Thread) (*report.Document, error) {
 	r := p.Head()
 	r.Threads = []report.Thread{}
+	waits := NewWaits(p)
 	for th := range Parallel(ctx, p, threads, func(w *Walker, th *core.Thread) report.Thread {
 		thread := *w.Describe(w.Walk(th), true)
+		waits.Add(&thread, th)
 		thread.Frames = slices.Clone(thread.Frames)
 		return thread
 	}) {
 		r.Threads = append(r.Threads, th)
 	}
+	r.Waiting = waits.Waiting()
 	r.Modules = slices.AppendSeq([]report.Module{}, p.Modules())
 	r.Problems = p.Problems()
 	return &r, ctx.Err()

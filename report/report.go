@@ -16,6 +16,7 @@ type Document struct {
 	Source   Source   `json:"source"`
 	Process  Process  `json:"process"`
 	Threads  []Thread `json:"threads"`
+	Waiting           // what threads wait for, as "waits" and "deadlocks"
 	Modules  []Module `json:"modules"`
 	Problems []string `json:"problems"`
 }

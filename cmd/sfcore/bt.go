@@ -65,6 +65,9 @@ whose call went to another function. A ? marks a frame that may not exist. Once 
 frame is marked, every frame further out carries at least the same mark. The last
 line of a stack says why it ends.
 
+Behind the stacks, bt says what threads wait for in futex(2), who holds it if memory
+tells, and which threads wait for each other: a deadlock.
+
 With --sandbox, sfcore first gives up the rights to change files, run programs,
 use the network and inspect other processes, and all capabilities: use it for
 crash handlers. It may still unpack a compressed core to a temporary file, and
@@ -166,7 +169,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	if err != nil {
 		return err
 	}
-	var groups map[*core.Thread]stackGroup
+	waits, groups := process.NewWaits(t), map[*core.Thread]stackGroup(nil)
 	if c.group {
 		threads, groups = groupStacks(cmd.Context(), t, threads)
 	}
@@ -188,6 +191,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		s := w.Walk(th)
 		r := used.Get().(*rendered)
 		report := w.Describe(s, c.verbose)
+		waits.Add(report, groups[th].threads(th)...)
 		if c.locals {
 			w.AddVariables(s, report)
 		}
@@ -226,7 +230,8 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		}
 		used.Put(r)
 	}
-	_, _ = out.Write(form.tail(t))
+	head.Waiting = waits.Waiting()
+	_, _ = out.Write(form.tail(t, &head.Waiting))
 	if err := out.Flush(); err != nil { // the first error of all the writes
 		return fmt.Errorf("writing the result: %w", err)
 	}
@@ -317,7 +322,7 @@ type format interface {
 	thread(b []byte, r *threadReport) []byte
 	// separator stands between two threads.
 	separator() string
-	tail(*process.Process) []byte
+	tail(*process.Process, *report.Waiting) []byte
 }
 
 func newFormat(name string, paint painter, verbose bool, sources *sources) format {

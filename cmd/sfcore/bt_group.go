@@ -17,6 +17,7 @@ type threadReport struct {
 
 // stackGroup is a group of threads with the same stack.
 type stackGroup struct {
+	same []*core.Thread
 	tids []int
 	name string // "" if not all have it
 }
@@ -26,7 +27,7 @@ func groupStacks(ctx context.Context, t *process.Process, threads []*core.Thread
 	var first []*core.Thread
 	groups := map[*core.Thread]stackGroup{}
 	for _, same := range process.Group(ctx, t, threads) {
-		g := stackGroup{name: same[0].Name}
+		g := stackGroup{same: same, name: same[0].Name}
 		for _, th := range same {
 			g.tids = append(g.tids, th.ID)
 			if th.Name != g.name {
@@ -37,6 +38,14 @@ func groupStacks(ctx context.Context, t *process.Process, threads []*core.Thread
 		groups[same[0]] = g
 	}
 	return first, groups
+}
+
+// threads returns the threads with the stack of th, which is the first of the group.
+func (g stackGroup) threads(th *core.Thread) []*core.Thread {
+	if g.same == nil {
+		return []*core.Thread{th}
+	}
+	return g.same
 }
 
 // report extends the report of a thread to its group, if it is in one.

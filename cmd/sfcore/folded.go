@@ -19,7 +19,7 @@ func (foldedFormat) head(*report.Document) []byte { return nil }
 
 func (foldedFormat) separator() string { return "" }
 
-func (foldedFormat) tail(*process.Process) []byte { return nil }
+func (foldedFormat) tail(*process.Process, *report.Waiting) []byte { return nil }
 
 func (foldedFormat) thread(b []byte, r *threadReport) []byte {
 	return appendFolded(b, &r.Stop, len(r.Frames), func(i int) *report.Frame { return &r.Frames[i] }, len(r.TIDs))

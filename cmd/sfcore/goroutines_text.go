@@ -121,7 +121,7 @@ func (w *goroutineText) tail(t *process.Process, hidden int, _ string) []byte {
 	if hidden > 0 {
 		b = fmt.Appendf(b, "\n%d goroutines of Go's runtime are left out; --all prints them\n", hidden)
 	}
-	return append(b, w.textFormat.tail(t)...)
+	return append(b, w.textFormat.tail(t, &report.Waiting{})...)
 }
 
 // goroutineJSON renders goroutines as one document.

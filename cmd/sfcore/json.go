@@ -72,8 +72,8 @@ func (jsonFormat) thread(b []byte, r *threadReport) []byte { return appendThread
 
 func (jsonFormat) separator() string { return ",\n" }
 
-func (jsonFormat) tail(t *process.Process) []byte {
-	return members("],\n\"modules\":", describeModules(t), `,"problems":`, t.Problems(), "}\n")
+func (jsonFormat) tail(t *process.Process, w *report.Waiting) []byte {
+	return members("],\n"+waitMembers(w)+"\"modules\":", describeModules(t), `,"problems":`, t.Problems(), "}\n")
 }
 
 // jsonLines renders a line for the process, one for each thread, and one for
@@ -90,8 +90,18 @@ func (jsonLines) thread(b []byte, r *threadReport) []byte {
 
 func (jsonLines) separator() string { return "" }
 
-func (jsonLines) tail(t *process.Process) []byte {
-	return members(`{"modules":`, describeModules(t), `,"problems":`, t.Problems(), "}\n")
+func (jsonLines) tail(t *process.Process, w *report.Waiting) []byte {
+	return members("{"+waitMembers(w)+`"modules":`, describeModules(t), `,"problems":`, t.Problems(), "}\n")
+}
+
+// waitMembers are the members for what threads wait for, as text before other members;
+// "" if there are none.
+func waitMembers(w *report.Waiting) string {
+	text := encode(w)
+	if text = text[1 : len(text)-1]; len(text) == 0 {
+		return ""
+	}
+	return string(text) + ","
 }
 
 // describeModules returns all modules; never nil.

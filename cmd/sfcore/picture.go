@@ -134,7 +134,7 @@ func (pictureFormat) thread(b []byte, _ *threadReport) []byte { return b }
 
 func (pictureFormat) separator() string { return "" }
 
-func (pictureFormat) tail(*process.Process) []byte { return nil }
+func (pictureFormat) tail(*process.Process, *report.Waiting) []byte { return nil }
 
 // goroutinePicture is the same for goroutines.
 type goroutinePicture struct{}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/display"
@@ -57,13 +58,22 @@ func orUnknown(names ...string) string {
 
 func (*textFormat) separator() string { return "" }
 
-// tail says how long a live process stood still.
-func (w *textFormat) tail(t *process.Process) []byte {
-	live := t.Image().Live
-	if live == nil {
-		return nil
+// tail says what threads wait for, and how long a live process stood still.
+func (w *textFormat) tail(t *process.Process, waiting *report.Waiting) (b []byte) {
+	for i, line := range waiting.Lines() {
+		if i == 0 {
+			b = append(b, '\n')
+		}
+		line = plain(line)
+		if strings.HasPrefix(line, "deadlock") {
+			line = w.paint.bad(line)
+		}
+		b = append(append(b, line...), '\n')
 	}
-	return w.snapshot(live, len(t.Image().Threads))
+	if live := t.Image().Live; live != nil {
+		b = append(b, w.snapshot(live, len(t.Image().Threads))...)
+	}
+	return b
 }
 
 func (w *textFormat) thread(b []byte, r *threadReport) []byte {

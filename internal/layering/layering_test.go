@@ -64,7 +64,8 @@ var imports = map[string]string{
 	"sframe/synth":        "arch sframe cfi internal/elfx",
 
 	"internal/module": "report arch memreader internal/elfx internal/linkmap internal/jit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod",
-	"process":         "report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
+	"internal/waits":  "memreader report unwind",
+	"process":         "internal/waits report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
 
 	"report/signature":          "report unwind",
 	"internal/companion":        "",

@@ -49,6 +49,7 @@ type Collection struct {
 	stacks    []stack
 	snapshots []snapshot
 	problems  []string
+	waits     []string       // of the last snapshot
 	lines     [][]SourceLine // of the frames of the first thread that crashed
 	path      []int          // of the stack that is being added, for reuse
 }
@@ -211,7 +212,8 @@ func placeName(f *report.Frame) string {
 	return f.ModuleName + "+0x" + strconv.FormatUint(uint64(f.ModuleOffset.Addr), 16)
 }
 
-// EndSnapshot notes what the stacks since the last snapshot are of.
+// EndSnapshot notes what the stacks since the last snapshot are of. Of head it takes the
+// source, the process, and what threads wait for.
 func (c *Collection) EndSnapshot(head *report.Document, modules []report.Module, problems []string) {
 	first := 0
 	if n := len(c.snapshots); n > 0 {
@@ -230,6 +232,10 @@ func (c *Collection) EndSnapshot(head *report.Document, modules []report.Module,
 			c.pathText(m.Path), c.pathText(m.File), c.pathText(m.Debug), c.text(m.BuildID), c.text(string(m.Match)), c.text(m.Symbols),
 			uint64(m.Base), uint64(m.End), m.SFrame != nil, m.CFI, m.Lines, c.text(problem),
 		})
+	}
+	c.waits = nil
+	for _, line := range head.Lines() {
+		c.waits = append(c.waits, c.at(c.text(line)))
 	}
 	for _, p := range problems {
 		if p = c.at(c.text(p)); !slices.Contains(c.problems, p) {

@@ -38,7 +38,7 @@ type page struct {
 	Facts                                      []fact
 	Crash                                      *crashed
 	Modules                                    []moduleRow
-	Problems                                   []string
+	Problems, Waits                            []string
 	Style                                      template.CSS
 	Script, Data                               template.JS
 }
@@ -85,7 +85,7 @@ func (c *Collection) WriteHTML(w io.Writer, version string) error {
 		return err
 	}
 	p := page{
-		Kind: string(c.kind), Version: c.at(c.text(version)), Problems: c.problems,
+		Kind: string(c.kind), Version: c.at(c.text(version)), Problems: c.problems, Waits: c.waits,
 		Style: template.CSS(pageCSS), Script: template.JS(pageJS), Data: template.JS(data),
 		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(pageCSS), digest(pageJS)),
 		Crash:  c.crashed(), Modules: c.moduleRows(), Program: "unknown program",

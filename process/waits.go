@@ -1,0 +1,92 @@
+package process
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/waits"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/report"
+)
+
+// Waits finds out what threads wait for. It is safe for concurrent use.
+type Waits struct {
+	process *Process
+	threads map[uint32]int // ids in reports, by those that the process uses; 0 if several threads have one
+
+	mu      sync.Mutex
+	waiters []waits.Waiter
+}
+
+// NewWaits returns a Waits for the threads of p.
+func NewWaits(p *Process) *Waits {
+	w := &Waits{process: p, threads: make(map[uint32]int, len(p.img.Threads))}
+	for i := range p.img.Threads {
+		th := &p.img.Threads[i]
+		id := uint32(cmp.Or(th.NSID, th.ID))
+		if _, twice := w.threads[id]; twice {
+			w.threads[id] = 0
+		} else {
+			w.threads[id] = th.ID
+		}
+	}
+	return w
+}
+
+// Add adds threads that have the same stack, which r describes. Each thread must be
+// added only once.
+func (w *Waits) Add(r *report.Thread, threads ...*core.Thread) {
+	if len(r.Frames) == 0 || !r.Frames[0].Exact {
+		return
+	}
+	p, function, found := w.process, waits.Waits(r.Frames), []waits.Waiter(nil)
+	memory := waits.Memory{Words: &memreader.Words{R: p.img.Mem, BigEndian: p.img.Arch.BigEndian}, Thread: w.thread}
+	p.modules.Guard(p.img.Path, func() {
+		for _, th := range threads {
+			if c, ok := p.futex(th, function); ok && memory.Readable(&c) {
+				found = append(found, memory.Wait(th.ID, c, function))
+			}
+		}
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waiters = append(w.waiters, found...)
+}
+
+// Waiting returns what the threads that were added wait for.
+func (w *Waits) Waiting() report.Waiting {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	order := make(map[int]int, len(w.process.img.Threads))
+	for i, th := range w.process.Threads() {
+		order[th.ID] = i
+	}
+	slices.SortFunc(w.waiters, func(a, b waits.Waiter) int { return cmp.Compare(order[a.Thread], order[b.Thread]) })
+	return waits.Gather(w.waiters)
+}
+
+// thread returns the id in reports of the thread with an id in the process.
+func (w *Waits) thread(id uint32) (int, bool) {
+	th := w.threads[id]
+	return th, th != 0
+}
+
+// futex returns the call of futex(2) in which a thread waits in a function.
+func (p *Process) futex(th *core.Thread, in waits.Function) (waits.Call, bool) {
+	by := &p.img.Arch.SystemCall
+	call, ok := p.img.InCall(th, p.Memory())
+	if !ok {
+		return waits.Call{}, false
+	}
+	c, ok := waits.Futex(call.Args)
+	switch call.Number {
+	case by.Futex:
+		return c, ok
+	case by.Restart: // of a call with a time limit, and not always of futex
+		c.Timed = true
+		return c, ok && in.Kind != report.WaitFutex
+	}
+	return c, false
+}
