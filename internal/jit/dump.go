@@ -2,6 +2,7 @@ package jit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -143,13 +144,5 @@ func (d *dump) readLines(b []byte, n uint64) {
 }
 
 func sortLines(lines []Line) {
-	slices.SortStableFunc(lines, func(a, b Line) int {
-		switch {
-		case a.Addr < b.Addr:
-			return -1
-		case a.Addr > b.Addr:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.Addr, b.Addr) })
 }

@@ -29,7 +29,8 @@ var ErrNotErlang = errors.New("these are no records of Erlang")
 
 // Erlang reads the functions of an Erlang module, or none from the record about the
 // emulator itself. That data is of this kind shows in the sizes, which must add up to
-// all of it. order is that of the process.
+// all of it. Only the first 1048576 functions are kept, and as many lines. order is
+// that of the process.
 func Erlang(data []byte, order binary.ByteOrder) ([]Run[Func], error) {
 	if len(data) < erlangInfoSize {
 		return nil, ErrNotErlang
@@ -51,7 +52,7 @@ func Erlang(data []byte, order binary.ByteOrder) ([]Run[Func], error) {
 	}
 	var funcs []Run[Func]
 	lines := 0
-	for ; ranges > 0 && len(funcs) < maxFuncs; ranges-- {
+	for ; ranges > 0; ranges-- {
 		b, name, ok := e.next(erlangRangeSize, 12)
 		if !ok {
 			return nil, ErrNotErlang
@@ -68,7 +69,7 @@ func Erlang(data []byte, order binary.ByteOrder) ([]Run[Func], error) {
 			}
 			f.Lines = append(f.Lines, Line{Addr: base + uint64(order.Uint32(b)), File: file, Line: int(order.Uint32(b[4:]))})
 		}
-		if lo >= hi || hi > size || base+hi < base {
+		if lo >= hi || hi > size || base+hi < base || len(funcs) == maxFuncs {
 			continue
 		}
 		sortLines(f.Lines)

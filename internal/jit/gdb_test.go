@@ -2,6 +2,7 @@ package jit
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func (endlessJIT) ReadMem(p []byte, addr uint64) (int, error) {
 
 func TestListEndless(t *testing.T) {
 	list, err := List(&memreader.Words{R: endlessJIT{}}, jitAt)
-	if len(list) != maxEntries || err == nil || !strings.Contains(err.Error(), "limit") {
+	if len(list) != 1<<18 || err == nil || err.Error() != "the list has more entries than the limit of 262144" {
 		t.Errorf("got %d entries, %v", len(list), err)
 	}
 }
@@ -100,4 +101,20 @@ func FuzzList(f *testing.F) {
 			t.Errorf("got %d entries, %v; the last leads to %#x, %v", len(list), err, node, e)
 		}
 	})
+}
+
+// TestListFaults has memory that ends in each word of a list: the entries before that
+// are returned, and the error has the address.
+func TestListFaults(t *testing.T) {
+	const first, second = jitAt + 24, jitAt + 24 + 32
+	for at, want := range map[uint64]int{
+		jitAt: 0, jitAt + 16: 0, first + 16: 0, first + 24: 0, first: 1, second + 16: 1, second + 24: 1, second: 2,
+	} {
+		mem := &testkit.Memory{Segs: map[uint64][]byte{jitAt: jitMemory(binary.LittleEndian, 1, second, 0)}, Faults: map[uint64]int{at: 0}}
+		list, err := List(&memreader.Words{R: mem}, jitAt)
+		if fault, ok := errors.AsType[*memreader.FaultError](err); !ok || fault.Addr != at || len(list) != want {
+			t.Errorf("a fault at %#x: got %v, %v, want %d entries", at, list, err, want)
+		}
+		mem.CheckFaults(t)
+	}
 }

@@ -13,7 +13,7 @@ import (
 // [linux tools/perf/Documentation/jit-interface.txt].
 func PerfMap(text string) ([]Run[Func], error) {
 	var funcs []Run[Func]
-	damaged, number, first := 0, 0, 0
+	var damaged, number, first int
 	for line := range strings.Lines(text) {
 		number++
 		f, ok := perfMapLine(strings.TrimRight(line, "\r\n"))

@@ -6,11 +6,13 @@ import (
 )
 
 func TestPerfMap(t *testing.T) {
-	funcs, err := PerfMap("7f00 10 LazyCompile:*f /a b.js:1:2\r\n0x7f20 0x8 g\n\n7f30 zz h\n7f40 8\nffffffffffffffff 2 i\n7f50 0 empty")
+	funcs, err := PerfMap("7f00 10 LazyCompile:*f /a b.js:1:2\r\n0x7f20 0x8 g\n\n7f30 zz h\n7f40 8\nffffffffffffffff 2 i\n7f50 0 empty\n0 ffffffffffffffff all\nfffffffffffffffe 1 top")
 	if err == nil || err.Error() != "4 lines are not a start, a size and a name; the first is line 3" {
 		t.Errorf("got %v", err)
 	}
 	want := []Run[Func]{
+		{Lo: ^uint64(1), Hi: ^uint64(0), Of: Func{Name: "top"}},
+		{Lo: 0, Hi: ^uint64(0), Of: Func{Name: "all"}},
 		{Lo: 0x7f50, Hi: 0x7f50, Of: Func{Name: "empty"}},
 		{Lo: 0x7f20, Hi: 0x7f28, Of: Func{Name: "g"}},
 		{Lo: 0x7f00, Hi: 0x7f10, Of: Func{Name: "LazyCompile:*f /a b.js:1:2"}},
@@ -18,14 +20,23 @@ func TestPerfMap(t *testing.T) {
 	checkFuncs(t, funcs, want)
 }
 
+// The first functions of a map that is too long are read, and the first bytes of a name.
 func TestPerfMapBounds(t *testing.T) {
-	funcs, err := PerfMap(strings.Repeat("1 1 a\n", maxFuncs+1))
-	if len(funcs) != maxFuncs || err == nil || !strings.Contains(err.Error(), "only the first") {
-		t.Errorf("got %d functions, %v", len(funcs), err)
+	const most = 1 << 20
+	text := "10 1 first\n" + strings.Repeat("1 1 a\n", most-1)
+	funcs, err := PerfMap(text)
+	if len(funcs) != most || err != nil || funcs[most-1].Of.Name != "first" {
+		t.Errorf("got %d functions, %v, want %d", len(funcs), err, most)
 	}
-	funcs, _ = PerfMap("1 1 " + strings.Repeat("a", 2*maxName))
-	if n := len(funcs[0].Of.Name); n != maxName {
-		t.Errorf("got a name of %d bytes, want %d", n, maxName)
+	funcs, err = PerfMap(text + "2 1 b\n")
+	if len(funcs) != most || err == nil || err.Error() != "only the first 1048576 functions are read" || funcs[most-1].Of.Name != "first" {
+		t.Errorf("got %d functions, %v, want %d, the newest first", len(funcs), err, most)
+	}
+	for length, want := range map[int]int{1023: 1023, 1024: 1024, 1025: 1024} {
+		funcs, _ = PerfMap("1 1 " + strings.Repeat("a", length))
+		if n := len(funcs[0].Of.Name); n != want {
+			t.Errorf("got %d bytes of a name of %d, want %d", n, length, want)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ func TestSettle(t *testing.T) {
 	}{
 		"none":               {nil, "", ""},
 		"apart":              {[]Run[string]{run(30, 40), run(10, 20)}, "10-20 30-40 ", ""},
+		"next to each other": {[]Run[string]{run(20, 30), run(10, 20), run(30, 40)}, "10-20 20-30 30-40 ", ""},
 		"older below":        {[]Run[string]{run(15, 25), run(10, 20)}, "15-25 ", "10-20 "},
 		"newer below":        {[]Run[string]{run(10, 20), run(15, 25)}, "10-20 ", "15-25 "},
 		"newer within":       {[]Run[string]{run(12, 13), run(10, 20)}, "12-13 ", "10-20 "},
