@@ -49,7 +49,7 @@ func (f *File) dynamicData(tag uint64) []byte {
 	if !ok {
 		return nil
 	}
-	if data := f.At(addr); data != nil || f.Bias == 0 {
+	if data := f.At(addr); data != nil {
 		return data
 	}
 	return f.At(addr - f.Bias)

@@ -3,6 +3,7 @@ package elfx
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,6 +127,14 @@ func TestParseLoaded(t *testing.T) {
 	if sects, err := f.Sections(); sects != nil || err != nil {
 		t.Errorf("got sections %v, %v, which are not loaded", sects, err)
 	}
+	// Without a segment to tell, addresses are those of the file.
+	im = image{progs: []Prog{{Type: ProgNote, Off: 1, Vaddr: bodyOff, Filesz: 4}}, body: []byte("note")}
+	if f, err = ParseLoaded(im.build(binary.LittleEndian)); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(f.SegmentData(&f.Progs[0])); got != "note" {
+		t.Errorf("got %q without PT_LOAD", got)
+	}
 }
 
 func TestNotELF(t *testing.T) {
@@ -148,7 +157,9 @@ func TestNotELF(t *testing.T) {
 		{"DEL", "hello\x7f", "some other kind of file"},
 		{"control characters later", strings.Repeat("x", 256) + "\x00", "a text file"},
 		{"a control character at the end", strings.Repeat("x", 255) + "\x00", "some other kind of file"},
+		{"a part of the magic", "\x7fEL", "some other kind of file"},
 		{"only the magic", "\x7fELF", "after 4 of 64 bytes"},
+		{"32-bit, cut off", "\x7fELF\x01", "a 32-bit ELF file"},
 		{"32-bit", with(4, 1), "32-bit"},
 		{"class 3", with(4, 3), "3 is not a known class"},
 		{"byte order 3", with(5, 3), "3 is not a known byte order"},
@@ -190,6 +201,7 @@ func TestDamagedProgs(t *testing.T) {
 		{"past the end", patch(32, 8, 1<<40), 0, "e_phoff"},
 		{"at the end of the address space", patch(32, 8, ^uint64(0)-8), 0, "e_phoff"},
 		{"cut off", func(o binary.ByteOrder) []byte { return full.build(o)[:64+2*56+10] }, 2, "e_phoff"},
+		{"up to the end of the file", func(o binary.ByteOrder) []byte { return slices.Clip(full.build(o)[:64+3*56]) }, 3, ""},
 		{"entry size", patch(54, 2, 32), 0, "e_phentsize"},
 		{"PN_XNUM", (&image{progs: make([]Prog, 3), phnum: pnXNum, sections: []Section{{Info: 3}}}).build, 3, ""},
 		{"PN_XNUM without a section", (&image{progs: []Prog{{Off: 64 + 3*phdrSize, Filesz: 1}, {}, {}}, phnum: pnXNum}).build, 3, "e_phnum"},

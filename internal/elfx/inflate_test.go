@@ -1,7 +1,11 @@
 package elfx
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,5 +77,130 @@ func TestBudget(t *testing.T) {
 	usual.Budget = &budget
 	if data, err := usual.SectionData(usual.Section(".c")); err != nil || len(data) != 1<<10 {
 		t.Errorf("got %d bytes, %v", len(data), err)
+	}
+}
+
+// slowReader yields so many bytes in all, each time at most chunk, and notes how many
+// it was asked for.
+type slowReader struct {
+	left, chunk int
+	asked       []int
+	end         error
+}
+
+func (r *slowReader) Read(p []byte) (int, error) {
+	r.asked = append(r.asked, len(p))
+	n := min(len(p), r.chunk, r.left)
+	if r.left -= n; r.left == 0 {
+		return n, r.end
+	}
+	return n, nil
+}
+
+// TestInflateBudget has what is taken of a budget while contents grow: what is more than
+// eight times what was read, once.
+func TestInflateBudget(t *testing.T) {
+	const most = 256 << 20
+	packed := bytes.NewReader(make([]byte, 10))
+	for name, tt := range map[string]struct {
+		read int // of the ten bytes
+		used uint64
+		size uint64
+		want uint64 // of the budget, at last
+		err  string
+	}{
+		"nothing read":          {0, 0, 300, 300, ""},
+		"a part is free":        {10, 0, 300, 220, ""},
+		"all is free":           {10, 0, 80, 0, ""},
+		"a byte more":           {10, 0, 81, 1, ""},
+		"up to the bound":       {0, most - 300, 300, most, ""},
+		"a byte beyond it":      {0, most - 299, 300, most - 19, "after 0 bytes have become 300, it is given up: what grows more than 8-fold, in all files together, may take 268435456 bytes beyond that"},
+		"nothing of it is left": {2, most, 300, most, "after 2 bytes have become 80, it is given up: what grows more than 8-fold, in all files together, may take 268435456 bytes beyond that"},
+	} {
+		_, _ = packed.Seek(int64(tt.read), io.SeekStart)
+		b := Budget{used: tt.used}
+		got, err := b.Inflate(&slowReader{left: 1000, chunk: 100}, packed, tt.size)
+		if b.used != tt.want || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
+			t.Errorf("%s: got %d bytes used, %v, want %d, %q", name, b.used, err, tt.want, tt.err)
+		}
+		if err == nil && uint64(len(got)) != tt.size || err != nil && got != nil {
+			t.Errorf("%s: got %d bytes, %v, want %d", name, len(got), err, tt.size)
+		}
+	}
+}
+
+// TestInflateSteps has how much is read at a time, and what comes of streams that end.
+func TestInflateSteps(t *testing.T) {
+	for name, tt := range map[string]struct {
+		r     slowReader
+		size  uint64
+		want  int
+		err   error
+		asked int // at most, at a time
+	}{
+		"whole":      {slowReader{left: 3 << 20, chunk: 3 << 20}, 3 << 20, 3 << 20, nil, 1 << 20},
+		"ends early": {slowReader{left: 1000, chunk: 1 << 20, end: io.EOF}, 3 << 20, 1000, nil, 1 << 20},
+		"breaks":     {slowReader{left: 1000, chunk: 1 << 20, end: io.ErrClosedPipe}, 3 << 20, 1000, io.ErrClosedPipe, 1 << 20},
+		"is longer":  {slowReader{left: 1000, chunk: 1000}, 10, 10, nil, 10},
+		"of nothing": {slowReader{left: 1000, chunk: 1000}, 0, 0, nil, 0},
+	} {
+		got, err := new(Budget).Inflate(&tt.r, bytes.NewReader(make([]byte, 3<<20)), tt.size)
+		if len(got) != tt.want || !errors.Is(err, tt.err) || tt.err == nil && err != nil {
+			t.Errorf("%s: got %d bytes, %v, want %d, %v", name, len(got), err, tt.want, tt.err)
+		}
+		if most := slices.Max(append(tt.r.asked, 0)); most != tt.asked {
+			t.Errorf("%s: asked for %d bytes at a time, want %d", name, most, tt.asked)
+		}
+	}
+}
+
+// TestDecompressLimits has sizes at their bounds, with a kind that is not known, which
+// is looked at only then.
+func TestDecompressLimits(t *testing.T) {
+	const most = 2 << 30
+	for name, order := range orders {
+		for _, tt := range []struct {
+			packed int
+			size   uint64
+			want   string
+		}{
+			{100, 103200, "77 is not a known compression"},
+			{100, 103201, "103201 bytes are more than the limit of 103200"},
+			{most/1032 + 1, most, "77 is not a known compression"},
+			{most/1032 + 1, most + 1, "2147483649 bytes are more than the limit of 2147483648"},
+			{24, 24, "77 is not a known compression"},
+			{23, 0, "the header is cut off"},
+		} {
+			data := testkit.New(order).D32(77, 0).D64(tt.size, 1).Zero(max(0, tt.packed-24)).Done()[:tt.packed]
+			f := &File{order: order}
+			out, err := f.decompress(data)
+			if out != nil || err == nil || err.Msg != tt.want {
+				t.Errorf("%s, %d bytes of %d: got %v, want %s", name, tt.size, tt.packed, err, tt.want)
+			}
+		}
+	}
+}
+
+// What the decompressor says of a stream is handed on, not that it ended early.
+func TestDecompressErrors(t *testing.T) {
+	order := binary.LittleEndian
+	frame := func(window uint8) []byte { // a window, and a last block of one raw byte
+		return testkit.New(order).D32(0xfd2fb528).D8(0, window).D8(9, 0, 0, 'x').Done()
+	}
+	for name, tt := range map[string]struct {
+		kind   uint32
+		stream []byte
+		want   string
+	}{
+		"zlib":             {1, []byte("not zlib, certainly"), "zlib: invalid header"},
+		"zstd":             {2, []byte("not zstd, certainly"), "magic number mismatch"},
+		"too large window": {2, frame(17<<3 | 1), "window size exceeded"},
+		"ends early":       {2, frame(0), "unexpected EOF"},
+	} {
+		f := &File{order: order, Budget: new(Budget)}
+		_, err := f.decompress(testkit.New(order).D32(tt.kind, 0).D64(5, 1).Raw(tt.stream).Done())
+		if err == nil || !strings.Contains(err.Msg, tt.want) {
+			t.Errorf("%s: got %v, want %s", name, err, tt.want)
+		}
 	}
 }

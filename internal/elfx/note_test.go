@@ -43,10 +43,12 @@ func TestNotesAlign8(t *testing.T) {
 }
 
 func TestNoteOwnerBounded(t *testing.T) {
-	b := testkit.New(binary.LittleEndian).D32(1000, 0, 1).Raw([]byte(strings.Repeat("x", 1000)))
-	for n, err := range notes(b.Done(), binary.LittleEndian, 4) {
-		if len(n.Name) != maxOwner || err != nil {
-			t.Errorf("got an owner of %d bytes, %v, want %d", len(n.Name), err, maxOwner)
+	for length, want := range map[int]int{1: 1, 31: 31, 32: 32, 33: 32, 1000: 32} {
+		b := testkit.New(binary.LittleEndian).D32(uint32(length), 0, 1).Raw([]byte(strings.Repeat("x", length)))
+		for n, err := range notes(b.Done(), binary.LittleEndian, 4) {
+			if len(n.Name) != want || err != nil {
+				t.Errorf("got %d bytes of an owner of %d, %v, want %d", len(n.Name), length, err, want)
+			}
 		}
 	}
 }
@@ -287,10 +289,84 @@ func TestFileNotesDamage(t *testing.T) {
 			t.Errorf("got %+v, %v, want %s", n, err, want)
 		}
 	}
+	// Only a note that is all zeros ends the notes, and one whose owner is cut off.
+	b = testkit.New(binary.LittleEndian).D32(4, 0, 0).Str("GNU").D32(0, 4, 0, 1).D32(0, 0, 1).D32(100, 0, 2).Str("GNU")
+	var got []string
+	for n, err := range notes(b.Done(), binary.LittleEndian, 4) {
+		got = append(got, fmt.Sprintf("%q %d %d %v", n.Name, n.Type, len(n.Desc), err))
+	}
+	want := []string{
+		`"GNU" 0 0 <nil>`, `"" 0 4 <nil>`, `"" 1 0 <nil>`,
+		`"GNU" 2 0 ELF: n_descsz at offset 0x2c: note "GNU" type 0x2: 0 of 0 bytes`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
 	// A header that is cut off is no note.
 	for n := range 12 {
 		for note, err := range notes(make([]byte, n), binary.LittleEndian, 4) {
 			t.Errorf("%d bytes: got %+v, %v", n, note, err)
+		}
+	}
+}
+
+// TestBuildIDWhere has notes that are no build-id, and where a build-id is looked for.
+func TestBuildIDWhere(t *testing.T) {
+	order := binary.LittleEndian
+	note := func(owner string, typ uint32, desc int) []byte {
+		return testkit.New(order).D32(4, uint32(desc), typ).Str(owner).Raw([]byte(strings.Repeat("\xab", desc))).Align(4).Done()
+	}
+	id := note("GNU", 3, 2)
+	filler := func(size int) []byte { // one note of so many bytes
+		return testkit.New(order).D32(4, uint32(size-16), 9).Str("GNU").Zero(size - 16).Done()
+	}
+	const bound = 64 << 10
+	segments := func(parts ...[]byte) image {
+		im := image{}
+		for _, p := range parts {
+			im.progs = append(im.progs, Prog{Type: ProgNote, Off: bodyOff + uint64(len(im.body)), Filesz: uint64(len(p))})
+			im.body = append(im.body, p...)
+		}
+		return im
+	}
+	type part struct {
+		name string
+		typ  uint32
+		data []byte
+	}
+	sections := func(parts ...part) image {
+		im := image{sections: []Section{{}}}
+		for _, p := range parts {
+			im.sections = append(im.sections, Section{Name: p.name, Type: p.typ, Off: bodyOff + uint64(len(im.body)), Size: uint64(len(p.data))})
+			im.body = append(im.body, p.data...)
+		}
+		im.sections = append(im.sections, Section{})
+		return im
+	}
+	for name, tt := range map[string]struct {
+		im   image
+		want string
+	}{
+		"another owner":             {segments(note("XNU", 3, 2)), ""},
+		"another type":              {segments(note("GNU", 4, 2)), ""},
+		"64 bytes":                  {segments(note("GNU", 3, 64)), strings.Repeat("ab", 64)},
+		"65 bytes":                  {segments(note("GNU", 3, 65)), ""},
+		"second segment":            {segments(note("GNU", 9, 2), id), "abab"},
+		"up to the bound":           {segments(append(filler(bound-len(id)), id...)), "abab"},
+		"a note beyond it":          {segments(append(filler(bound-len(id)+4), id...)), ""},
+		"two up to the bound":       {segments(filler(40000), append(filler(bound-40000-len(id)), id...)), "abab"},
+		"two beyond it":             {segments(filler(40000), append(filler(bound-40000-len(id)+4), id...)), ""},
+		"a section that is none":    {sections(part{buildIDSection, SectProgbits, id}), ""},
+		"second section":            {sections(part{".note.a", SectNote, note("GNU", 9, 2)}, part{".note.b", SectNote, id}), "abab"},
+		"section of the name":       {sections(part{".note.a", SectNote, filler(bound)}, part{buildIDSection, SectNote, id}), "abab"},
+		"sections beyond the bound": {sections(part{".note.a", SectNote, filler(bound)}, part{".note.b", SectNote, id}), ""},
+	} {
+		f, err := Parse(tt.im.build(order))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.BuildID(); got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/memreader"
 )
 
 // TestOpen opens files by name, and says of others what they are.
@@ -111,5 +113,32 @@ func TestOwn(t *testing.T) {
 		if got := Own(tt.file); got != tt.own {
 			t.Errorf("%s: got %v, want %v", name, got, tt.own)
 		}
+	}
+}
+
+// A file that shrinks while its headers are read is told of, and is no ELF file.
+func TestOpenShrunk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, append((&image{}).build(binary.LittleEndian), make([]byte, 1<<16)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data, release, err := MapFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { // see memreader's TestGuard
+		if e, ok := recover().(runtime.Error); ok && runtime.GOARCH == "arm64" {
+			t.Skip("this emulator does not tell where the fault was:", e)
+		} else if ok {
+			panic(e)
+		}
+	}()
+	id, err := MappedBuildID(data)
+	if _, ok := errors.AsType[*memreader.FaultError](err); id != "" || !ok {
+		t.Errorf("got %q, %v, want a fault", id, err)
 	}
 }

@@ -1,8 +1,11 @@
 package elfx
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -66,8 +69,17 @@ func TestOpenSame(t *testing.T) {
 	if err != nil || f.Name() != name {
 		t.Fatalf("got %v, %v", f, err)
 	}
+	if flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC == 0 {
+		t.Errorf("got flags %#x, %v: programs that are started would have the file", flags, err)
+	}
 	f.Close()
 	if f, err := openSame(st, other); err == nil {
 		t.Errorf("got %s for another file", f.Name())
+	} else if want := "open " + other + ": was replaced by another file"; err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	missing := filepath.Join(dir, "c")
+	if f, err := openSame(st, missing); f != nil || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) {
+		t.Errorf("got %v, %v for a file that is gone", f, err)
 	}
 }

@@ -188,7 +188,7 @@ func TestLinkPlaced(t *testing.T) {
 func TestLinkProblems(t *testing.T) {
 	order := binary.LittleEndian
 	const flags, typ, link, info = 8, 4, 40, 44 // offsets in Elf64_Shdr
-	relas := []uint64{8, 2<<32 | 99, 0, 0, 2<<32 | 98, 0, 16, 2<<32 | 1, 0}
+	relas := []uint64{16, 2<<32 | 1, 0, 8, 2<<32 | 99, 0, 0, 2<<32 | 98, 0}
 	tests := []struct {
 		name    string
 		section int // whose header is changed
@@ -224,7 +224,7 @@ func TestLinkProblems(t *testing.T) {
 			got = append(got, "section "+msg)
 		}
 		if tt.at == 0 { // the offset is where the section is
-			at := l.Section(".rela.sframe").Off
+			at := l.Section(".rela.sframe").Off + 24
 			tt.want = strings.Replace(tt.want, "0xa0", fmt.Sprintf("%#x", at), 1)
 		}
 		if strings.Join(got, "; ") != tt.want {
@@ -301,5 +301,84 @@ func TestLinkAddresses(t *testing.T) {
 		if err != nil || again.Section(".large").Addr != 0x110000 {
 			t.Errorf("%v: the addresses are not in the section headers", order)
 		}
+	}
+}
+
+// TestLinkWhich has which sections get an address: those that are loaded and may be in
+// memory and, where some were placed, those that have one.
+func TestLinkWhich(t *testing.T) {
+	const alloc, progbits, nobits = elfx.SectAlloc, elfx.SectProgbits, elfx.SectNobits
+	order := binary.LittleEndian
+	e := testkit.ELF{Order: order, Type: elfx.TypeRel, Machine: 62, Sections: []testkit.ELFSection{
+		{Name: ".a", Type: progbits, Flags: alloc, Data: make([]byte, 8), Align: 1},
+		{Name: ".b", Type: progbits, Flags: alloc, Data: make([]byte, 8), Align: 1},
+		{Name: ".c", Type: progbits, Flags: alloc, Data: make([]byte, 8), Align: 1},
+	}}
+	whole := uint64(len(e.File()))
+	type section struct {
+		typ               uint32
+		flags, addr, size uint64
+	}
+	small := section{progbits, alloc, 0, 8}
+	for name, tt := range map[string]struct {
+		a, b section
+		want string // the addresses of all segments
+	}{
+		"all":                         {small, small, "0x0 0x8 0x10"},
+		"one has no place in memory":  {small, section{progbits, 0, 0, 8}, "0x0 0x8"},
+		"its address does not count":  {small, section{progbits, 0, 0x100, 8}, "0x0 0x8"},
+		"some are placed":             {small, section{progbits, alloc, 0x100, 8}, "0x100"},
+		"one is at 1":                 {section{progbits, alloc, 1, 8}, small, "0x1"},
+		"as large as the file":        {small, section{progbits, alloc, 0, whole}, fmt.Sprintf("0x0 0x8 %#x", 8+whole)},
+		"larger than the file":        {small, section{progbits, alloc, 0, whole + 1}, "0x0 0x8"},
+		"the largest without bytes":   {small, section{nobits, alloc, 0, 1<<31 - 1}, "0x0 0x8 0x80000007"},
+		"too large without bytes":     {small, section{nobits, alloc, 0, 1 << 31}, "0x0 0x8"},
+		"without bytes and small":     {section{nobits, alloc, 0, 8}, small, "0x0 0x8 0x10"},
+		"an empty one has an address": {section{progbits, alloc, 0, 0}, small, "0x0 0x1 0x9"},
+	} {
+		data := e.File()
+		for i, s := range []section{tt.a, tt.b} {
+			h := data[order.Uint64(data[40:])+uint64(i+1)*64:]
+			order.PutUint32(h[4:], s.typ)
+			order.PutUint64(h[8:], s.flags)
+			order.PutUint64(h[16:], s.addr)
+			order.PutUint64(h[32:], s.size)
+		}
+		f, err := elfx.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		had := len(f.Progs)
+		l, err := f.Link()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range l.Progs[had:] {
+			got = append(got, fmt.Sprintf("%#x", p.Vaddr))
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: got segments at %s, want %s", name, strings.Join(got, " "), tt.want)
+		}
+	}
+}
+
+// The symbols of a table that is compressed stay as they are: its bytes are no entries.
+func TestLinkPackedSymbols(t *testing.T) {
+	order := binary.LittleEndian
+	in := object(order, 62)
+	symtab := order.Uint64(in[40:]) + 5*64
+	order.PutUint64(in[symtab+8:], elfx.SectCompressed)
+	f, err := elfx.Parse(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := f.Link()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := l.Section(".symtab")
+	if before, after := f.Bytes(s.Off, s.Size), l.Bytes(s.Off, s.Size); s.Flags&elfx.SectCompressed == 0 || string(before) != string(after) {
+		t.Errorf("got %x, want %x", after, before)
 	}
 }

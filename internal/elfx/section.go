@@ -179,13 +179,10 @@ func (f *File) readSections() ([]Section, error) {
 	return sects, err
 }
 
-// sectionAt decodes section header i without its name.
+// sectionAt decodes section header i, of which the file holds those before it, without
+// its name.
 func (f *File) sectionAt(i uint64) (Section, bool) {
-	off := f.order.Uint64(f.Data[40:])
-	if off == 0 || off > uint64(len(f.Data)) {
-		return Section{}, false
-	}
-	b := f.Bytes(off+i*shdrSize, shdrSize)
+	b := f.Bytes(f.order.Uint64(f.Data[40:])+i*shdrSize, shdrSize)
 	if len(b) < shdrSize {
 		return Section{}, false
 	}

@@ -108,17 +108,30 @@ func TestStringsCutOff(t *testing.T) {
 func TestNumbersOfELF(t *testing.T) {
 	for name, n := range map[string][2]uint64{
 		"SHF_ALLOC": {SectAlloc, 2}, "SHF_EXECINSTR": {SectExec, 4}, "SHF_COMPRESSED": {SectCompressed, 0x800},
+		"SHT_NULL": {SectNull, 0}, "STT_NOTYPE": {SymNotype, 0}, "STB_LOCAL": {BindLocal, 0}, "SHN_UNDEF": {ShnUndef, 0}, "EM_NONE": {MachineNone, 0},
 		"SHT_PROGBITS": {SectProgbits, 1}, "SHT_SYMTAB": {SectSymtab, 2}, "SHT_RELA": {SectRela, 4}, "SHT_NOTE": {SectNote, 7}, "SHT_NOBITS": {SectNobits, 8},
 		"SHT_REL": {sectRel, 9}, "SHT_DYNSYM": {SectDynsym, 11}, "SHT_GNU_SFRAME": {SectGNUSFrame, 0x6ffffff4},
 		"PT_LOAD": {ProgLoad, 1}, "PT_DYNAMIC": {ProgDynamic, 2}, "PT_INTERP": {ProgInterp, 3}, "PT_NOTE": {ProgNote, 4}, "PT_PHDR": {ProgPhdr, 6},
 		"PT_GNU_EH_FRAME": {ProgGNUEHFrame, 0x6474e550}, "PT_GNU_SFRAME": {ProgGNUSFrame, 0x6474e554}, "PF_X": {ProgExec, 1}, "PF_W": {ProgWrite, 2},
 		"ET_REL": {TypeRel, 1}, "ET_EXEC": {TypeExec, 2}, "ET_DYN": {TypeDyn, 3}, "ET_CORE": {TypeCore, 4},
 		"STT_FUNC": {SymFunc, 2}, "STT_GNU_IFUNC": {SymGNUIFunc, 10}, "SHN_LORESERVE": {ShnLoreserve, 0xff00}, "SHN_XINDEX": {ShnXindex, 0xffff},
-		"DT_HASH": {dynHash, 4}, "DT_STRTAB": {dynStrtab, 5}, "DT_SYMTAB": {dynSymtab, 6}, "DT_STRSZ": {dynStrsz, 10}, "DT_GNU_HASH": {dynGNUHash, 0x6ffffef5},
+		"DT_NULL": {dynNull, 0}, "DT_HASH": {dynHash, 4}, "DT_STRTAB": {dynStrtab, 5}, "DT_SYMTAB": {dynSymtab, 6}, "DT_STRSZ": {dynStrsz, 10}, "DT_GNU_HASH": {dynGNUHash, 0x6ffffef5},
 		"NT_GNU_BUILD_ID": {noteGNUBuildID, 3}, "ELFCOMPRESS_ZLIB": {compressZlib, 1}, "ELFCOMPRESS_ZSTD": {compressZstd, 2},
 	} {
 		if n[0] != n[1] {
 			t.Errorf("%s: got %#x, want %#x", name, n[0], n[1])
+		}
+	}
+}
+
+// TestSym decodes an entry whose bytes all differ.
+func TestSym(t *testing.T) {
+	for name, order := range orders {
+		data := testkit.New(order).Zero(24).D32(0x01020304).D8(0x52, 6).D16(0x0708).D64(0x1112131415161718, 0x2122232425262728).Done()
+		tab := SymTab{Data: data, BigEndian: name == "BE"}
+		want := Sym{Name: 0x01020304, Info: 0x52, Other: 6, Shndx: 0x0708, Value: 0x1112131415161718, Size: 0x2122232425262728}
+		if got := tab.Sym(1); tab.Len() != 2 || got != want || got.Type() != 2 {
+			t.Errorf("%s: got %+v of %d, want %+v", name, got, tab.Len(), want)
 		}
 	}
 }
