@@ -179,7 +179,7 @@ func TestErlangLimits(t *testing.T) {
 	for range most - 1 {
 		b.D32(0, 1).Zero(4)
 	}
-	b.D32(8, 16, 2).Zero(4).D32(8, 7).Zero(4).D32(9, 8).Zero(4)
+	b.D32(8, 16, 3).Zero(4).D32(8, 7).Zero(4).D32(9, 8).Zero(4).D32(10, 8).Zero(4)
 	b.D32(16, 24, 1).Zero(4).D32(16, 9).Zero(4)
 	funcs, err := Erlang(b.Done(), order)
 	if err != nil || len(funcs) != 3 || len(funcs[0].Of.Lines) != most-1 || len(funcs[1].Of.Lines) != 1 || funcs[1].Of.Lines[0].Line != 7 || len(funcs[2].Of.Lines) != 0 {

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"testing"
@@ -68,5 +69,35 @@ func TestImagesInCore(t *testing.T) {
 				t.Errorf("got %d of %d modules from memory, want %d to %d", read, set.Len(), tt.least, tt.most)
 			}
 		})
+	}
+}
+
+// TestAfford has how much of images in memory is read.
+func TestAfford(t *testing.T) {
+	for name, tt := range map[string]struct {
+		size, limit uint64
+	}{
+		"no core": {0, 256 << 20}, "a small core": {1 << 20, 2 << 20}, "a large core": {4 << 30, 2 << 30},
+	} {
+		s := &Set{img: &core.Image{Size: tt.size}}
+		if !s.afford(tt.limit-1) || s.afford(2) || !s.afford(1) || s.afford(1) || !s.afford(0) {
+			t.Errorf("%s: got a limit other than %d", name, tt.limit)
+		}
+	}
+}
+
+// TestInMemory has the part of a segment that is in an image's memory.
+func TestInMemory(t *testing.T) {
+	mem := memreader.NewSpace([]memreader.Segment{{Addr: 0x70000, Size: 0x2000, Data: bytes.Repeat([]byte{7}, 0x1800), Why: memreader.NotDumped}})
+	s := &site{set: &Set{img: &core.Image{Arch: arch.AMD64, Mem: mem}}, lo: 0x70000, hi: 0x72000, bias: 0x70000}
+	for _, tt := range []struct {
+		vaddr, size uint64
+		want        int
+	}{
+		{0, 0x10, 0x10}, {0x1000, 0x1000, 0x800}, {0x17ff, 0x1000, 1}, {0x1800, 1, 0}, {0x1fff, 0x1000, 0}, {0x2000, 1, 0}, {^uint64(0), 1, 0}, {0, 1 << 40, 0x1800},
+	} {
+		if got := s.inMemory(&elfx.Prog{Vaddr: tt.vaddr, Filesz: tt.size}); len(got) != tt.want {
+			t.Errorf("%#x, %#x bytes: got %#x bytes, want %#x", tt.vaddr, tt.size, len(got), tt.want)
+		}
 	}
 }

@@ -334,14 +334,14 @@ func TestJITTooLarge(t *testing.T) {
 	f := jitFinder{set: p.set(t)}
 	f.mem, f.allowed = f.set.mem, f.set.generatedCode()
 	for i, e := range []jit.Entry{
-		{Addr: jitImages, Size: uint64(len(p.images[0]))}, {Addr: jitImages, Size: maxJITBytes}, {Addr: jitImages, Size: ^uint64(0)},
+		{Addr: jitImages, Size: uint64(len(p.images[0]))}, {Addr: jitImages, Size: 256 << 20}, {Addr: jitImages, Size: ^uint64(0)},
 	} {
 		if err := f.add(e); (err == nil) != (i == 0) || i > 0 && !strings.Contains(err.Error(), "limit") {
 			t.Errorf("image %d: got %v", i, err)
 		}
 	}
-	f.code = make([]jit.Run[*site], maxJITRuns)
-	if err := f.add(jit.Entry{Addr: jitImages, Size: uint64(len(p.images[0]))}); err == nil || len(f.code) != maxJITRuns {
+	f.code = make([]jit.Run[*site], 1<<20)
+	if err := f.add(jit.Entry{Addr: jitImages, Size: uint64(len(p.images[0]))}); err == nil || len(f.code) != 1<<20 || err.Error() != "there are more runs of code than the limit of 1048576" {
 		t.Errorf("got %v, and %d runs of code", err, len(f.code))
 	}
 }
@@ -388,5 +388,68 @@ func TestJITNotLookedFor(t *testing.T) {
 	}
 	if set.Locate(jitText, nil); set.jit.code == nil {
 		t.Error("the list was not read")
+	}
+}
+
+// TestGeneratedCode has the executable memory outside all modules, in one piece where
+// mappings follow on each other.
+func TestGeneratedCode(t *testing.T) {
+	foreign, module := &site{}, &site{}
+	foreign.once.Do(func() { foreign.module = &Module{Files: Files{Foreign: true}} })
+	module.once.Do(func() { module.module = &Module{} })
+	s := &Set{spans: []span{
+		{0x1000, 0x2000, true, nil},
+		{0x2000, 0x3000, true, foreign},
+		{0x3000, 0x4000, true, module},
+		{0x4000, 0x5000, false, nil},
+		{0x5000, 0x6000, true, nil},
+		{0x7000, 0x8000, true, nil},
+	}}
+	want := []unwind.Range{{Lo: 0x1000, Hi: 0x3000}, {Lo: 0x5000, Hi: 0x6000}, {Lo: 0x7000, Hi: 0x8000}}
+	if got := s.generatedCode(); !slices.Equal(got, want) {
+		t.Errorf("got %#x, want %#x", got, want)
+	}
+	for addr, want := range map[uint64]uint64{0xfff: 0, 0x1000: 0x1000, 0x1fff: 0x1000, 0x2000: 0x2000, 0x5fff: 0x5000, 0x6000: 0, 0x7fff: 0x7000, 0x8000: 0} {
+		got := uint64(0)
+		if p := s.spanOf(addr); p != nil {
+			got = p.lo
+		}
+		if got != want {
+			t.Errorf("%#x: got the part at %#x, want %#x", addr, got, want)
+		}
+	}
+}
+
+// Of problems of a kind, the first is kept.
+func TestTally(t *testing.T) {
+	var c tally
+	for i := range 3 {
+		c.add("problem %d", i)
+	}
+	if c.n != 3 || c.first.Error() != "problem 0" {
+		t.Errorf("got %+v", c)
+	}
+}
+
+// TestJITSpan has where an image is that has several runs of code.
+func TestJITSpan(t *testing.T) {
+	p := newJITProcess(arch.AMD64)
+	e := p.image(elfx.TypeExec, "f", jitText+0x100, 0x40, false)
+	for i, at := range []uint64{0x300, 0x200} {
+		e.Sections = append(e.Sections, testkit.ELFSection{
+			Name: fmt.Sprint(".text.", i), Type: elfx.SectNobits, Flags: elfx.SectAlloc | elfx.SectExec, Addr: jitText + at, NobitsSize: 0x40,
+		})
+	}
+	p.register(e)
+	s := p.set(t)
+	for _, at := range []uint64{0x100, 0x13f, 0x200, 0x33f} {
+		if m := s.At(jitText + at); m == nil || m.Lo != jitText+0x100 || m.Hi != jitText+0x340 {
+			t.Errorf("%#x: got %+v", at, m)
+		}
+	}
+	for _, at := range []uint64{0xff, 0x140, 0x1ff, 0x340} {
+		if m := s.At(jitText + at); m != nil {
+			t.Errorf("%#x: got %+v", at, m)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package module
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/jit"
 	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/unwind"
 )
 
 // generatedAt returns the name of code made at run time, and what named it.
@@ -148,7 +150,7 @@ func TestPerfMapDoubted(t *testing.T) {
 
 // The functions of Erlang's records, and their lines, are bounded in all.
 func TestErlangBounds(t *testing.T) {
-	lines := make([]jit.Line, maxNamed/2)
+	lines := make([]jit.Line, 1<<19)
 	var f jitFinder
 	for range 3 {
 		if err := f.addErlang([]jit.Run[jit.Func]{{Lo: 1, Hi: 2, Of: jit.Func{Name: "f", Lines: lines}}}); err != nil {
@@ -158,8 +160,186 @@ func TestErlangBounds(t *testing.T) {
 	if len(f.funcs) != 3 || f.funcs[1].Of.Lines == nil || f.funcs[2].Of.Lines != nil {
 		t.Errorf("got %d functions; the third has %d lines", len(f.funcs), len(f.funcs[2].Of.Lines))
 	}
-	f.funcs = make([]jit.Run[jit.Func], maxNamed)
+	f.funcs = make([]jit.Run[jit.Func], 1<<20)
 	if err := f.addErlang([]jit.Run[jit.Func]{{Lo: 1, Hi: 2}}); err == nil {
 		t.Error("more functions than the limit were added")
+	}
+}
+
+// TestWithin has ranges of addresses that are in one of several.
+func TestWithin(t *testing.T) {
+	ranges := []unwind.Range{{Lo: 10, Hi: 20}, {Lo: 20, Hi: 30}, {Lo: 40, Hi: 50}}
+	for _, tt := range []struct {
+		lo, hi uint64
+		want   bool
+	}{
+		{9, 12, false}, {10, 20, true}, {10, 21, false}, {19, 20, true}, {20, 30, true}, {30, 31, false}, {39, 41, false}, {40, 50, true}, {49, 51, false}, {50, 51, false},
+	} {
+		if got := within(ranges, tt.lo, tt.hi); got != tt.want {
+			t.Errorf("%d to %d: got %v, want %v", tt.lo, tt.hi, got, tt.want)
+		}
+	}
+	if within(nil, 1, 2) {
+		t.Error("got a range within none")
+	}
+}
+
+// TestOwnPID has the number by which a process knows itself.
+func TestOwnPID(t *testing.T) {
+	for _, tt := range []struct {
+		threads []core.Thread
+		want    int
+	}{
+		{nil, 7}, {[]core.Thread{{ID: 8, NSID: 3}, {ID: 7}}, 7}, {[]core.Thread{{ID: 8, NSID: 3}, {ID: 7, NSID: 2}}, 2},
+	} {
+		if got := ownPID(&core.Image{PID: 7, Threads: tt.threads}); got != tt.want {
+			t.Errorf("%+v: got %d, want %d", tt.threads, got, tt.want)
+		}
+	}
+}
+
+// dumpOf is a jitdump file with one function.
+func dumpOf(at uint64, name string) []byte {
+	return testkit.New(binary.LittleEndian).D32(0x4a695444, 1, 40, 62, 0, 7).D64(0, 0).
+		D32(0, uint32(56+len(name)+1+4)).D64(0).D32(7, 7).D64(at, at, 4, 1).Str(name).Zero(4).Done()
+}
+
+// TestDumpFiles has which mapped files are jitdump files, and how many are read.
+func TestDumpFiles(t *testing.T) {
+	p := newJITProcess(arch.AMD64)
+	p.register(p.image(elfx.TypeRel, "good", jitText+0x800, 0x40, true))
+	s := p.set(t)
+	maps := func(name string, exec bool) {
+		s.img.Mappings = append(s.img.Mappings, core.Mapping{Lo: jitStack + 0x2000, Hi: jitStack + 0x3000, Path: name, Exec: exec})
+	}
+	want := map[uint64]string{}
+	put := func(at uint64, name string, exec bool, data []byte, by string) {
+		write(t, s.opts.Sysroot, name, data)
+		maps("/"+name, exec)
+		want[at] = by
+	}
+	put(jitText+0x100, "a/jit-1.dump", true, dumpOf(jitText+0x100, "one"), "one by jit-1.dump")
+	put(jitText+0x110, "a/jit-2.dump", false, dumpOf(jitText+0x110, "two"), "")
+	put(jitText+0x120, "a/xjit-3.dump", true, dumpOf(jitText+0x120, "three"), "")
+	put(jitText+0x130, "a/jit-4.dumpx", true, dumpOf(jitText+0x130, "four"), "")
+	put(jitText+0x140, "a/jit-5.dump", true, []byte("no dump"), "")
+	maps("/a/jit-6.dump", true) // which is gone
+	for i := range uint64(14) {
+		for range 2 { // a file counts once
+			at := jitText + 0x200 + i*0x10
+			name := fmt.Sprintf("many-%d", i)
+			by := ""
+			if i < 13 { // with the three before, 16 files
+				by = fmt.Sprintf("%s by jit-1%02d.dump", name, i)
+			}
+			put(at, fmt.Sprintf("a/jit-1%02d.dump", i), true, dumpOf(at, name), by)
+		}
+	}
+	for at, by := range want {
+		if got := generatedAt(s, at); got != by {
+			t.Errorf("%#x: got %q, want %q", at, got, by)
+		}
+	}
+	if got := strings.ReplaceAll(texts(s.Problems()), s.opts.Sysroot, "ROOT"); got != "ROOT/a/jit-5.dump: this is no jitdump file" {
+		t.Errorf("got problems %q", got)
+	}
+}
+
+// TestPerfMapFiles has the perf map that the user names, one that is too long, and what
+// is none.
+func TestPerfMapFiles(t *testing.T) {
+	const line = "2000000100 40 f\n"
+	long := append([]byte(line), make([]byte, 64<<20+1-len(line))...)
+	for name, tt := range map[string]struct {
+		named, tmp []byte // nil for none
+		want       string
+		problem    string
+	}{
+		"none":                 {nil, nil, "", ""},
+		"in /tmp":              {nil, []byte(line), "f by perf-7.map", ""},
+		"named":                {[]byte("2000000100 40 g\n"), []byte(line), "g by perf-7.map", ""},
+		"damaged":              {[]byte("2000000100 40 g\nx\n"), nil, "g by perf-7.map", "perf-7.map: 1 lines are not a start, a size and a name; the first is line 2"},
+		"too long":             {nil, long, "f by perf-7.map", "perf-7.map: only the first 67108864 of 67108865 bytes are read"},
+		"as long as it may be": {nil, long[:64<<20], "f by perf-7.map", "perf-7.map: 1 lines are not a start, a size and a name; the first is line 2"},
+		"outside":              {nil, []byte("400000 2000 forged\n"), "", ""},
+	} {
+		p := newJITProcess(arch.AMD64)
+		p.register(p.image(elfx.TypeRel, "good", jitText+0x800, 0x40, true))
+		s := p.set(t)
+		s.img.PID = 7
+		if tt.named != nil {
+			dir := t.TempDir()
+			write(t, dir, "perf-7.map", tt.named)
+			s.opts.Paths = []string{dir}
+			s.files = newResolver(s.img, &s.opts)
+		}
+		if tt.tmp != nil {
+			write(t, s.opts.Sysroot, "tmp/perf-7.map", tt.tmp)
+		}
+		if got := generatedAt(s, jitText+0x108); got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+		if got := texts(s.Problems()); !strings.HasSuffix(got, tt.problem) || (got == "") != (tt.problem == "") {
+			t.Errorf("%s: got problems %q, want %q", name, got, tt.problem)
+		}
+	}
+	// A directory is no perf map, and this is said.
+	p := newJITProcess(arch.AMD64)
+	p.register(p.image(elfx.TypeRel, "good", jitText+0x800, 0x40, true))
+	s := p.set(t)
+	s.img.PID = 7
+	write(t, s.opts.Sysroot, "tmp/perf-7.map/x", nil)
+	if got := generatedAt(s, jitText+0x108); got != "" {
+		t.Errorf("got %q", got)
+	}
+	n := namer{set: s, allowed: s.generatedCode()}
+	dir, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n.use(dir, jit.Dump) {
+		t.Error("a directory is a jitdump file")
+	}
+	if got := texts(s.Problems()); strings.Count(got, "is a directory") != 2 {
+		t.Errorf("got problems %q", got)
+	}
+}
+
+// TestPerfMapAge has a perf map that was written a little after the core.
+func TestPerfMapAge(t *testing.T) {
+	for later, want := range map[time.Duration]bool{-time.Hour: true, 0: true, time.Second: true, 2 * time.Second: false} {
+		p := newJITProcess(arch.AMD64)
+		p.register(p.image(elfx.TypeRel, "good", jitText+0x800, 0x40, true))
+		s := p.set(t)
+		s.img.PID = 7
+		s.img.Path = write(t, s.opts.Sysroot, "core", nil)
+		file := perfMapOf(t, s, "2000000100 40 f\n")
+		made := time.Now().Truncate(time.Second)
+		for name, at := range map[string]time.Time{s.img.Path: made, file: made.Add(later)} {
+			if err := os.Chtimes(name, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := generatedAt(s, jitText+0x100); (got != "") != want {
+			t.Errorf("%v later: got %q, %v", later, got, s.Problems())
+		}
+	}
+}
+
+// TestNamedBounds has how many functions of all sources have names.
+func TestNamedBounds(t *testing.T) {
+	s := &Set{img: &core.Image{}}
+	n := namer{set: s, allowed: []unwind.Range{{Lo: 1, Hi: 9}}, funcs: make([]jit.Run[namedFunc], 1<<20-1)}
+	if n.add("a", []jit.Run[jit.Func]{{Lo: 0, Hi: 1}, {Lo: 1, Hi: 2}}); len(n.funcs) != 1<<20 || n.funcs[1<<20-1].Of.source != "a" || len(s.Problems()) != 0 {
+		t.Errorf("got %d functions, %v", len(n.funcs), s.Problems())
+	}
+	n.funcs = n.funcs[:1<<20-1]
+	if n.add("a", []jit.Run[jit.Func]{{Lo: 8, Hi: 10}}); len(n.funcs) != 1<<20-1 {
+		t.Errorf("got %d functions, of which one is elsewhere", len(n.funcs))
+	}
+	n.funcs = n.funcs[:1<<20]
+	n.add("b", []jit.Run[jit.Func]{{Lo: 2, Hi: 3}})
+	if got := texts(s.Problems()); len(n.funcs) != 1<<20 || got != "b: more than 1048576 functions of code made at run time are named; the rest is not read" {
+		t.Errorf("got %d functions, %q", len(n.funcs), got)
 	}
 }

@@ -2,11 +2,14 @@ package module
 
 import (
 	"bytes"
+	"encoding/binary"
+	"strings"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/sframe/synth"
 )
@@ -48,4 +51,63 @@ func FuzzSidecar(f *testing.F) {
 			t.Errorf("at %#x: got %+v, %v", pc, fn, err)
 		}
 	})
+}
+
+// TestSidecarChoice has which file is taken for the sidecar of a module.
+func TestSidecarChoice(t *testing.T) {
+	good := withID(idA, sframeAt(t, ".sframe", elfx.SectGNUSFrame, 0x4000, 0x1080)).File()
+	damaged := sframeAt(t, ".sframe", elfx.SectGNUSFrame, 0x4000, 0x1080)
+	damaged.Data[0]++
+	cut := withID(idA, sframeAt(t, ".sframe", elfx.SectGNUSFrame, 0x4000, 0x1080)).File()
+	binary.LittleEndian.PutUint64(cut[binary.LittleEndian.Uint64(cut[40:])+2*64+32:], 1<<40)
+	const name = idA + ".sframe"
+	for how, tt := range map[string]struct {
+		library       *testkit.ELF
+		first, second []byte
+		want          int // which directory's; 0 for none
+		problem       string
+	}{
+		"none":                    {withID(idA), nil, nil, 0, ""},
+		"the first":               {withID(idA), good, good, 1, ""},
+		"the second":              {withID(idA), nil, good, 2, ""},
+		"of another build":        {withID(idA), withID(idB).File(), good, 2, "1/NAME: not used: it is for build-id " + idB},
+		"without a build-id":      {withID(idA), withID("").File(), nil, 0, "1/NAME: not used: it is for build-id missing"},
+		"without a section":       {withID(idA), withID(idA).File(), nil, 0, "1/NAME: not used: it has no .sframe section"},
+		"damaged":                 {withID(idA), withID(idA, damaged).File(), nil, 0, "1/NAME: not used: "},
+		"cut off":                 {withID(idA), cut, nil, 0, "1/NAME: not used: ELF: sh_size at offset"},
+		"no ELF file":             {withID(idA), []byte("text"), nil, 0, "1/NAME: not used: ELF: e_ident at offset 0x0"},
+		"for no build-id":         {withID(""), good, nil, 0, ""},
+		"the library has its own": {withID(idA, sframeAt(t, ".sframe", elfx.SectGNUSFrame, 0x4000, 0x1080)), good, nil, 0, ""},
+	} {
+		dir := t.TempDir()
+		write(t, dir, "root/lib/x", tt.library.File())
+		for sub, data := range map[string][]byte{"1": tt.first, "2": tt.second} {
+			if data != nil {
+				write(t, dir, sub+"/"+name, data)
+			}
+		}
+		mem := tt.library.Memory()
+		if how == "for no build-id" {
+			mem = tt.library.File()
+		}
+		set := oneLibrary(t, mem, Options{Sysroot: dir + "/root", SFrameDirs: []string{dir + "/1", dir + "/2"}})
+		m := set.sites[0].open()
+		got := 0
+		switch m.Files.Sidecar {
+		case dir + "/1/" + name:
+			got = 1
+		case dir + "/2/" + name:
+			got = 2
+		}
+		if got != tt.want || (got > 0) != (m.Files.Sidecar != "") || got > 0 && covered(m, 0x1080) != "sframe" {
+			t.Errorf("%s: got %q, want directory %d", how, m.Files.Sidecar, tt.want)
+		}
+		problems := strings.ReplaceAll(strings.ReplaceAll(texts(m.Problems()), name, "NAME"), dir+"/", "")
+		if !strings.HasPrefix(problems, tt.problem) || (problems == "") != (tt.problem == "") {
+			t.Errorf("%s: got problems %q, want %q", how, problems, tt.problem)
+		}
+		if d := set.Describe(m); d.SFrame != nil && d.SFrame.File != m.Files.Sidecar || len(d.Problems) != len(m.Problems()) {
+			t.Errorf("%s: described as %+v", how, d)
+		}
+	}
 }

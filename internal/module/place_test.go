@@ -1,0 +1,51 @@
+package module
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/testkit"
+)
+
+// TestFileMemory has the bytes of files where memory has none.
+func TestFileMemory(t *testing.T) {
+	code, data := make([]byte, 0x1000), make([]byte, 0x100)
+	for i := range code {
+		code[i] = byte(i % 251)
+	}
+	f := parsed(t, elfOf(elfx.TypeDyn, 0,
+		testkit.ELFSection{Name: ".note", Type: elfx.SectProgbits, Flags: elfx.SectAlloc, Addr: 0x800, Data: []byte("note")},
+		testkit.ELFSection{Name: ".text", Type: elfx.SectProgbits, Flags: elfx.SectAlloc, Addr: 0x1000, Data: code},
+		testkit.ELFSection{Name: ".data", Type: elfx.SectProgbits, Flags: elfx.SectAlloc | 1, Addr: 0x2000, Data: data},
+	).File())
+	f.Progs[1].Type = elfx.ProgNote // which does not count
+	for held, want := range map[string]int{"": 0x1100, "/proc/1/map_files/x": 0x1000} {
+		s := &Set{img: &core.Image{}}
+		at := &site{set: s, lo: 0x70000, hi: 0x73000, bias: 0x70000, held: held}
+		at.once.Do(func() { at.module = &Module{names: &names{image: f}} })
+		s.sites = []*site{at}
+		mem := (*fileMemory)(s)
+		got := make([]byte, 0x2000)
+		n, err := mem.ReadMem(got, 0x71000)
+		if n != want || !errors.Is(err, errNoFileBytes) || string(got[:0x1000]) != string(code) {
+			t.Errorf("held as %q: got %#x bytes, %v, want %#x", held, n, err, want)
+		}
+		if n, err := mem.ReadMem(got[:16], 0x71008); n != 16 || err != nil || string(got[:16]) != string(code[8:24]) {
+			t.Errorf("held as %q: got %d bytes %x, %v", held, n, got[:16], err)
+		}
+		for _, addr := range []uint64{0x6ffff, 0x70800, 0x73000} {
+			if mem, base := mem.View(addr); mem != nil || base != 0 {
+				t.Errorf("%#x: got %d bytes at %#x", addr, len(mem), base)
+			}
+		}
+		if mem, base := mem.View(0x71fff); len(mem) != 0x1000 || base != 0x71000 {
+			t.Errorf("got %d bytes at %#x", len(mem), base)
+		}
+		at.trace = headers{f} // of an image that is in memory only
+		if mem, base := mem.View(0x71fff); mem != nil || base != 0 {
+			t.Errorf("got %d bytes at %#x of an image in memory", len(mem), base)
+		}
+	}
+}
