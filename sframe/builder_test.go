@@ -165,7 +165,7 @@ func TestBuilder(t *testing.T) {
 			rows = append(rows, RowAt{130, arch.Row{}})
 		}
 		for i, size := range []uint32{200, 255, 256, 65535, 65536} {
-			b.Funcs = append(b.Funcs, FuncRows{Start: rawAddr + uint64(i)<<20, Size: size, Rows: rows, KeyB: a.PAC && v > CTFFrame})
+			b.Funcs = append(b.Funcs, FuncRows{Start: rawAddr + uint64(i)<<20, Size: size, Rows: append(slices.Clip(rows), RowAt{size, rows[0].Row}), KeyB: a.PAC && v > CTFFrame})
 		}
 		b.Funcs = append(b.Funcs,
 			FuncRows{Start: rawAddr + 1<<24, Size: 160, RepSize: 16, Rows: rows[:2]},
@@ -259,6 +259,8 @@ func TestBuilderErrors(t *testing.T) {
 		{"CFA of CFA", Builder{Version: V3, ABI: AMD64LE, FixedRA: -8, Funcs: change(func(r *arch.Row) { r.CFA.Base = arch.CFA })}, "no base register"},
 		{"CFA register in V2", Builder{Version: V2, ABI: AMD64LE, FixedRA: -8, Funcs: change(func(r *arch.Row) { r.CFA.Reg = 10 })}, "needs flexible rows"},
 		{"RA elsewhere in V2", Builder{Version: V2, ABI: AMD64LE, FixedRA: -8, Funcs: change(func(r *arch.Row) { r.RA.Off = -16 })}, "needs flexible rows"},
+		{"FP at a register in V2", Builder{Version: V2, ABI: AMD64LE, FixedRA: -8, Funcs: change(func(r *arch.Row) { r.FP = arch.AtReg(fp, -8) })}, "needs flexible rows"},
+		{"FP is an address in V2", Builder{Version: V2, ABI: S390XBE, Funcs: one(arch.Row{CFA: arch.RegOffset(15, 160), RA: arch.SameValue(14), FP: arch.Rule{Base: arch.CFA}})}, "needs flexible rows"},
 		{"RA is an address", Builder{Version: V3, ABI: AMD64LE, FixedRA: -8, Funcs: change(func(r *arch.Row) { r.RA.Deref = false })}, "cannot be told"},
 		{"register without a number", Builder{Version: V3, ABI: AArch64LE, Funcs: one(arch.Row{CFA: armRow.CFA, RA: arch.SameValue(arch.AArch64.PC), FP: armRow.FP})}, "no DWARF number"},
 		{"offset too large", Builder{Version: V3, ABI: AMD64LE, FixedRA: -8, Funcs: change(func(r *arch.Row) { r.CFA.Off = 1 << 31 })}, "32 bits"},
@@ -269,6 +271,19 @@ func TestBuilderErrors(t *testing.T) {
 		got, err := c.b.Append(dst, 0)
 		if err == nil || !strings.Contains(err.Error(), c.want) || string(got) != "before" {
 			t.Errorf("%s: got %q, %v, want %q", c.name, got, err, c.want)
+		}
+	}
+}
+
+// TestWordSize has how many bytes a data word needs.
+func TestWordSize(t *testing.T) {
+	for w, want := range map[word]int{
+		{0, false}: 1, {127, false}: 1, {-128, false}: 1, {128, false}: 2, {-129, false}: 2, {1<<15 - 1, false}: 2, {-1 << 15, false}: 2,
+		{1 << 15, false}: 4, {-1<<15 - 1, false}: 4, {1<<31 - 1, false}: 4, {-1 << 31, false}: 4, {1 << 31, false}: 0, {-1<<31 - 1, false}: 0,
+		{0, true}: 1, {128, true}: 1, {255, true}: 1, {256, true}: 2, {1<<16 - 1, true}: 2, {1 << 16, true}: 4, {1<<32 - 1, true}: 4, {1 << 32, true}: 0, {-1, true}: 0,
+	} {
+		if got := w.size(); got != want {
+			t.Errorf("%+v: got %d bytes, want %d", w, got, want)
 		}
 	}
 }

@@ -345,3 +345,51 @@ func TestFindConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// What a row had before does not show in what is found.
+func TestFindOverwrites(t *testing.T) {
+	outermost := with(v3, func(t *rawTable) { t.funcs[0].rows = nil })
+	for name, table := range map[string]func() *rawTable{"a function without rows": outermost, "a row without words": flexRow(), "a row": v3} {
+		s := parseRaw(t, table().bytes().Done())
+		var want arch.Row
+		if found, err := s.Find(0x1000, &want); !found || err != nil {
+			t.Fatalf("%s: got %v, %v", name, found, err)
+		}
+		got := arch.Row{CFA: arch.AtCFA(-99), RA: arch.AtCFA(-99), FP: arch.AtCFA(-99), Signal: true, SignedRA: true}
+		if found, err := s.Find(0x1000, &got); !found || err != nil || got.CFA != want.CFA || got.RA != want.RA || got.FP != want.FP || got.Signal || got.SignedRA {
+			t.Errorf("%s: got %+v, %v, %v, want %+v", name, got, found, err, want)
+		}
+	}
+}
+
+// A row whose size is not defined is no way to those behind it, wherever they are.
+func TestBrokenRowBefore(t *testing.T) {
+	for words := range 15 {
+		raw := v2()
+		info := uint8(words<<1) | freSizeBroken | sp
+		raw.funcs[0].rows = []rawRow{{0, info, make([]int8, words*8)}, row(8, sp, 16, -16)}
+		s := parseRaw(t, raw.bytes().Done())
+		if got := found(s, 0x1010); got != "fre-word-size" {
+			t.Errorf("%d words: got %s", words, got)
+		}
+	}
+}
+
+// TestMagicAt has where a table may begin.
+func TestMagicAt(t *testing.T) {
+	for data, want := range map[string]bool{
+		"\xde\xe2": true, "\xe2\xde": true, "\xde\xe2\x01": true, "\xde": false, "": false,
+		"\xde\xe3": false, "\xdf\xe2": false, "\xe2\xdf": false, "\xe3\xde": false, "\xde\xde": false, "\xe2\xe2": false, "\x00\xe2": false, "\xe2\x00": false, "\xde\xe0": false, "\xe0\xde": false,
+	} {
+		if got := (&Section{data: []byte(data)}).magicAt(0); got != want {
+			t.Errorf("%x: got %v, want %v", data, got, want)
+		}
+		padded := &Section{data: append(make([]byte, 8), data...)}
+		if got := padded.magicAt(8); got != want {
+			t.Errorf("%x at 8: got %v, want %v", data, got, want)
+		}
+		if odd := (&Section{data: append(make([]byte, 7), data...)}); odd.magicAt(7) {
+			t.Errorf("%x: got a table at 7", data)
+		}
+	}
+}

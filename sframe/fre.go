@@ -114,6 +114,9 @@ func (r *rows) seek(off uint32, e *FRE) (at int, err *FormatError) {
 	for ; r.left > 0; r.left-- {
 		head := r.at + r.width
 		if head >= len(d.b) {
+			if r.at > len(d.b) { // within the words of the row before
+				r.at, r.left = at, r.left+1
+			}
 			_, err := r.next(e)
 			return -1, err
 		}

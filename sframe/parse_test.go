@@ -254,4 +254,17 @@ func TestErrorText(t *testing.T) {
 	if got, want := err.Error(), "sframe: sfp_version at offset 0x2: version 9 is not 1, 2 or 3"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	arm := map[bool][]byte{false: arm2().bytes().Done(), true: plain(V2, AArch64LE).bytes().Done()}
+	for little, want := range map[bool]string{
+		false: "sframe: sfh_abi_arch at offset 0x4: 1 is big-endian aarch64, but the file is for little-endian amd64",
+		true:  "sframe: sfh_abi_arch at offset 0x4: 2 is little-endian aarch64, but the file is for big-endian s390x",
+	} {
+		file := arch.AMD64
+		if little {
+			file = arch.S390X
+		}
+		if _, err := Parse(arm[little], 0, Options{Arch: file}); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
 }

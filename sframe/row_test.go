@@ -22,6 +22,7 @@ func TestRows(t *testing.T) {
 		// Default FDEs: CFA, then what the header does not fix of RA and FP.
 		{"AMD64, CFA", V2, AMD64LE, keep, row(0, sp, 8), "cfa=rsp+8 ra=*(c-8) fp=rbp", Columns{"sp+8", "u", "f"}},
 		{"AMD64, FP", V2, AMD64LE, keep, row(0, fp, 16, -16), "cfa=rbp+16 ra=*(c-8) fp=*(c-16)", Columns{"fp+16", "c-16", "f"}},
+		{"AMD64, FP at the CFA", V2, AMD64LE, keep, row(0, fp, 16, 0), "cfa=rbp+16 ra=*(c-8) fp=*(c+0)", Columns{"fp+16", "c+0", "f"}},
 		{"AMD64, words that are not used", V2, AMD64LE, keep, row(0, fp, 16, -16, 1, 2, 3), "cfa=rbp+16 ra=*(c-8) fp=*(c-16)", Columns{"fp+16", "c-16", "f"}},
 		{"AMD64 without fixed RA", V2, AMD64LE, ra(0), row(0, fp, 16, -24, -16), "cfa=rbp+16 ra=*(c-24) fp=*(c-16)", Columns{"fp+16", "c-16", "c-24"}},
 		{"AMD64, negative CFA offset", V2, AMD64LE, keep, row(0, sp, -8), "cfa=rsp-8 ra=*(c-8) fp=rbp", Columns{"sp-8", "u", "f"}},

@@ -189,4 +189,11 @@ func TestFramePointers(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 	}
+	damaged := plain(V2, AMD64LE)
+	damaged.flags |= FramePointer
+	b := damaged.bytes()
+	data := append(b.Align(8).Done(), "xxxxxxxx"...)
+	if s := parseRaw(t, data); s.FramePointers() {
+		t.Error("damage: got that all functions keep a frame pointer")
+	}
 }

@@ -118,6 +118,7 @@ var faults = []fault{
 	{"word size 3 before", v3, "freinfo0.0", 1, 0x62, "fre-word-size", "freinfo0.0", "sfre_info", second},
 	{"words run out", v2, "freinfo1.2", 1, 0x1e, "fre-out-of-range", "words1.2", "data words", first},
 	{"rows descend", v2, "frestart0.2", 1, 2, "fre-not-ascending", "frestart0.2", "sfre_start_address", second},
+	{"second row for the first", v2, "frestart0.1", 1, 0, "fre-not-ascending", "frestart0.1", "sfre_start_address", second},
 	{"rows repeat", v1, "frestart1.2", 1, 4, "fre-not-ascending", "frestart1.2", "sfre_start_address", first},
 	{"rows repeat, CTF Frame", ctf, "frestart1.2", 1, 4, "fre-not-ascending", "frestart1.2", "ctf_fre_start_address", first},
 	{"row after the function", v2, "frestart0.2", 1, 0x41, "fre-after-function", "frestart0.2", "sfre_start_address", both},
@@ -153,6 +154,7 @@ var faults = []fault{
 }
 
 func TestFaults(t *testing.T) {
+	var all strings.Builder // all findings, with their texts
 	for _, c := range faults {
 		t.Run(c.name, func(t *testing.T) {
 			b := c.table().bytes()
@@ -161,7 +163,12 @@ func TestFaults(t *testing.T) {
 				plant(b, data, c.field, c.size, c.value)
 			}
 			s := parseRaw(t, data)
-			checkFinding(t, s.Validate(), c.id, b.Pos(c.at), c.names)
+			list := s.Validate()
+			checkFinding(t, list, c.id, b.Pos(c.at), c.names)
+			fmt.Fprintf(&all, "%s:\n", c.name)
+			for _, f := range list {
+				fmt.Fprintf(&all, "\t%s at %#x, %s: %s\n", f.ID, f.Off, f.Field, f.Msg)
+			}
 
 			for i, pc := range []uint64{0x1008, 0x1048} {
 				var row arch.Row
@@ -174,6 +181,9 @@ func TestFaults(t *testing.T) {
 				}
 			}
 		})
+	}
+	if strings.Count(all.String(), ":\n") == len(faults) { // all were run
+		testkit.Golden(t, "testdata/faults.golden", []byte(all.String()))
 	}
 }
 
@@ -321,5 +331,92 @@ func TestValidateVectors(t *testing.T) {
 				t.Errorf("%s: got %v: %s", name, f.Severity, &f.FormatError)
 			}
 		}
+	}
+}
+
+// TestNoFinding has what looks like a fault and is none.
+func TestNoFinding(t *testing.T) {
+	for name, tt := range map[string]struct {
+		table func() *rawTable
+		id    string
+	}{
+		"no functions, not sorted":           {with(v2, func(t *rawTable) { t.funcs, t.flags = nil, 0 }), "starts-from-field"},
+		"a function that is not sorted":      {with(v2, func(t *rawTable) { t.funcs, t.flags = t.funcs[:1], FuncStartPCRel }), "unsorted"},
+		"V3 without its flag":                {with(v3, func(t *rawTable) { t.flags, t.section = FDESorted, true }), "starts-from-field"},
+		"a negative CFA without a fixed RA":  {with(arm2, func(t *rawTable) { t.funcs[0].rows = []rawRow{row(0, sp, -16)} }), "cfa-too-low"},
+		"the lowest CFA with a fixed RA":     {with(v2, func(t *rawTable) { t.funcs[0].rows = []rawRow{row(0, sp, 8)} }), "cfa-too-low"},
+		"blocks larger than their function":  {with(v2, func(t *rawTable) { t.funcs[0].info, t.funcs[0].rep, t.funcs[0].size = infoPCMask, 16, 4 }), "fre-after-function"},
+		"a block size in a function of them": {with(v2, func(t *rawTable) { t.funcs[0].info, t.funcs[0].rep = infoPCMask, 16 }), "rep-size-unused"},
+		"all words of s390x":                 {s390, "words-extra"},
+	} {
+		for _, f := range parseRaw(t, tt.table().bytes().Done()).Validate() {
+			if f.ID == tt.id {
+				t.Errorf("%s: got %v", name, f)
+			}
+		}
+	}
+}
+
+// A function that goes around the end of memory does not hide faults of others.
+func TestWrapsAndOverlaps(t *testing.T) {
+	raw := v3()
+	f := raw.funcs[0]
+	const high = 0xffff_ffff_ffff_0000
+	raw.funcs = nil
+	for _, at := range []struct {
+		start uint64
+		size  uint32
+	}{{high, 0x10000}, {high + 0x100, 0x40}, {high + 0x120, 0x40}} {
+		f.start, f.size = at.start, at.size
+		raw.funcs = append(raw.funcs, f)
+	}
+	b := raw.bytes()
+	data := b.Done()
+	for i := range raw.funcs { // relative to their field
+		label := fmt.Sprintf("start%d", i)
+		plant(b, data, label, 8, raw.funcs[i].start-rawAddr-uint64(b.Pos(label)))
+	}
+	plant(b, data, "size0", 4, 0x10001)
+	list := parseRaw(t, data).Validate()
+	checkFinding(t, list, "func-wraps", b.Pos("size0"), "sfdi_func_size")
+	checkFinding(t, list, "funcs-overlap", b.Pos("start2"), "sfdi_func_start_offset")
+}
+
+// A function within a larger one does not hide that the next is in that one, too.
+func TestOverlapsWithin(t *testing.T) {
+	raw := v3()
+	f := raw.funcs[0]
+	raw.funcs = nil
+	for _, at := range []struct {
+		start uint64
+		size  uint32
+	}{{0x1000, 0x100}, {0x1010, 0x40}, {0x1080, 0x40}, {0x1100, 0x40}} {
+		f.start, f.size = at.start, at.size
+		raw.funcs = append(raw.funcs, f)
+	}
+	b := raw.bytes()
+	var got []int64
+	for _, f := range parseRaw(t, b.Done()).Validate() {
+		if f.ID == "funcs-overlap" {
+			got = append(got, f.Off)
+		}
+	}
+	if want := []int64{int64(b.Pos("start1")), int64(b.Pos("start2"))}; !slices.Equal(got, want) {
+		t.Errorf("got overlaps at %#x, want %#x", got, want)
+	}
+}
+
+// A gap before the FREs alone is found, and errors about rows that the end cuts off
+// have the row whose words it is.
+func TestGapBeforeRows(t *testing.T) {
+	b := v2().bytes()
+	data := b.Done()
+	plant(b, data, "freoff", 4, 48) // eight bytes later
+	s := parseRaw(t, data)
+	checkFinding(t, s.Validate(), "sub-section-gap", b.Pos("fdeoff"), "sfh_fdeoff")
+	var row arch.Row
+	const want = "sframe: data words at offset 0x59: 8 bytes do not fit in the 1 that are left of the FREs; row 0 of 3"
+	if found, err := s.Find(0x1048, &row); found || err == nil || err.Error() != want {
+		t.Errorf("got %v, %v, want %s", found, err, want)
 	}
 }
