@@ -41,7 +41,7 @@ const ctfMaskBlock = 16
 func looksLikeCTFFrame(d view) bool {
 	ctf, ctfSize := fitOf(d, CTFFrame)
 	v1, v1Size := fitOf(d, V1)
-	return ctf > v1 || ctf == v1 && ctf > noFit && ctfSize > v1Size
+	return ctf > v1 || ctf == v1 && ctfSize > v1Size
 }
 
 // fit says how well the bytes of a table agree with the layout of a version.
@@ -55,7 +55,7 @@ const (
 )
 
 // fitOf returns how well d agrees with version v, and the size that the table then
-// has in bytes.
+// has in bytes, 0 if it does not fit.
 func fitOf(d view, v Version) (fit, uint64) {
 	var t Table
 	if t.readHeader(d, v) != nil || t.place(d) != nil {
