@@ -109,7 +109,7 @@ func textOf(t *testing.T, name string) *testkit.Memory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	mem := &testkit.Memory{Segs: map[uint64][]byte{}}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD {

@@ -9,11 +9,11 @@ import (
 // directory, and a few links can stand for hundreds. It is safe for concurrent use.
 type followed struct {
 	mu   sync.Mutex
-	dirs map[[2]string]real // by root and name
+	dirs map[[2]string]realDir // by root and name
 }
 
-// real is where a directory is, from its root on.
-type real struct {
+// realDir is where a directory is, from its root on.
+type realDir struct {
 	dir string
 	ok  bool
 }
@@ -35,14 +35,14 @@ func (f *followed) below(root, name string) string {
 	return below(root, at.dir+"/"+base)
 }
 
-func (f *followed) real(root, dir string) real {
+func (f *followed) real(root, dir string) realDir {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	at, known := f.dirs[[2]string{root, dir}]
 	if !known {
 		at.dir, at.ok = inside(root, dir)
 		if f.dirs == nil || len(f.dirs) >= maxFollowed {
-			f.dirs = map[[2]string]real{}
+			f.dirs = map[[2]string]realDir{}
 		}
 		f.dirs[[2]string{root, dir}] = at
 	}

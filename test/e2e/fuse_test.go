@@ -312,8 +312,11 @@ func TestMuteFUSE(t *testing.T) {
 	if err := bt.Start(); err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- bt.Wait() }()
+	done := make(chan struct{})
+	go func() {
+		_ = bt.Wait()
+		close(done)
+	}()
 	select {
 	case <-done:
 	case <-time.After(unhurried):

@@ -18,7 +18,8 @@ const (
 )
 
 // base defines a type of one byte, and returns its offset.
-func (d *dwarf) base(code uint64) uint32 {
+func (d *dwarf) base() uint32 {
+	const code = 8
 	d.define(code, tagBase, false, atName, asString, atSize, asData1, atEncoding, asData1)
 	at := uint32(d.info.Len())
 	d.info.ULEB(code).Str("char").D8(1, 6) // DW_ATE_signed_char
@@ -55,35 +56,35 @@ func expressed() []input {
 				d.info.ULEB(6, 5*calls).Raw(times(calls, call...))
 			}
 			d.info.ULEB(6, 1).D8(0x30)
-			typ := d.base(8)
+			typ := d.base()
 			d.function()
 			d.located(2000, typ, append([]byte{0x99}, binary.LittleEndian.AppendUint32(nil, first)...))
 			return f.locals(d, 200)
 		}},
 		{"expr-loop", "20,000 variables at each of 2,000 frames whose location is a loop", false, func(f *folder) []string {
 			d := newDwarf()
-			typ := d.base(8)
+			typ := d.base()
 			d.function()
 			d.located(20000, typ, []byte{0x30, 0x13, 0x2f, 0xfb, 0xff}) // lit0, drop, skip -5
 			return f.locals(d, 2000, "--format", "json")
 		}},
 		{"expr-long", "20,000 variables at each of 2,000 frames that share an expression of 64 KB", false, func(f *folder) []string {
 			d := newDwarf()
-			typ := d.base(8)
+			typ := d.base()
 			d.function()
 			d.located(20000, typ, append(times(32000, 0x12, 0x13), 0x77, 0)[:64002]) // dup needs an operand: an error at once
 			return f.locals(d, 2000)
 		}},
 		{"expr-long-valid", "the same, of operations that succeed", false, func(f *folder) []string {
 			d := newDwarf()
-			typ := d.base(8)
+			typ := d.base()
 			d.function()
 			d.located(20000, typ, append([]byte{0x77, 0}, times(32000, 0x12, 0x13)...)) // breg7 0; dup, drop
 			return f.locals(d, 2000)
 		}},
 		{"expr-pieces", "20,000 variables at each of 2,000 frames that have 21,000 pieces", false, func(f *folder) []string {
 			d := newDwarf()
-			char := d.base(8)
+			char := d.base()
 			d.define(9, tagArray, true, atType, asRef4)
 			d.define(10, tagSubrange, false, atCount, asUdata)
 			at := uint32(d.info.Len())
@@ -94,7 +95,7 @@ func expressed() []input {
 		}},
 		{"expr-bits", "the same, of pieces of one bit", false, func(f *folder) []string {
 			d := newDwarf()
-			char := d.base(8)
+			char := d.base()
 			d.define(9, tagArray, true, atType, asRef4)
 			d.define(10, tagSubrange, false, atCount, asUdata)
 			at := uint32(d.info.Len())
@@ -105,7 +106,7 @@ func expressed() []input {
 		}},
 		{"entry-chain", "entry values that double in each of 2,000 callers", false, func(f *folder) []string {
 			d := newDwarf()
-			typ := d.base(8)
+			typ := d.base()
 			d.function()
 			d.define(6, tagGNUCallSite, true, atLowPC, asAddr)
 			d.define(7, tagGNUCallParameter, false, atLocation, asExpr, atGNUCallValue, asExpr)
@@ -132,7 +133,7 @@ func expressed() []input {
 		}},
 		{"array-dims", "arrays of 200,000 dimensions", false, func(f *folder) []string {
 			d := newDwarf()
-			char := d.base(8)
+			char := d.base()
 			d.define(9, tagArray, true, atType, asRef4)
 			d.define(10, tagSubrange, false, atCount, asUdata)
 			at := uint32(d.info.Len())
@@ -175,7 +176,7 @@ func expressed() []input {
 		}},
 		{"string-pointers", "2,000 pointers to a string of 1 MB at each of 20,000 frames", false, func(f *folder) []string {
 			d := newDwarf()
-			char := d.base(8)
+			char := d.base()
 			d.define(9, tagPointer, false, atType, asRef4)
 			at := uint32(d.info.Len())
 			d.info.ULEB(9).D32(char)

@@ -9,11 +9,11 @@ import (
 	"github.com/sfcore/sfcore/sframe"
 )
 
-// oneCIE is an .eh_frame section of n functions that share a CIE with a program.
-func oneCIE(n int, program []byte, size uint64) []byte {
+// oneCIE is an .eh_frame section of 30,000 functions that share a CIE with a program.
+func oneCIE(program []byte, size uint64) []byte {
 	b := testkit.New(binary.LittleEndian)
 	b.Diff(4, "cie end", "cie", 0).Mark("cie").D32(0).D8(1).Str("").ULEB(1).SLEB(-8).D8(16).Raw(initial).Raw(program).Align(4).Mark("cie end")
-	for i := range n {
+	for i := range 30000 {
 		b.D32(20, uint32(b.Len()+4)).D64(textAt+uint64(i)*size, size)
 	}
 	return b.D32(0).Done()
@@ -64,7 +64,7 @@ func framed() []input {
 	nops := func(n int) []byte { return make([]byte, n) }
 	list := []input{
 		{"cie-long", "30,000 functions that share a CIE of 4 KB, for each of 262,144 frames", false, func(f *folder) []string {
-			f.program(table(".eh_frame", 0, oneCIE(30000, nops(4000), 4)))
+			f.program(table(".eh_frame", 0, oneCIE(nops(4000), 4)))
 			return f.bt(process{stack: deep()})
 		}},
 		{"cie-nested", "100 functions whose CIEs begin within each other, for each of 262,144 frames", false, func(f *folder) []string {
@@ -116,18 +116,18 @@ func framed() []input {
 			return f.bt(process{stack: frames(1<<18, func(i int) uint64 { return textSize - 2 - uint64(i%8)*2 })})
 		}},
 		{"synth-cie", "30,000 functions that share a CIE of 4 KB to make .sframe of", false, func(f *folder) []string {
-			return synth(f, oneCIE(30000, nops(4000), 4))
+			return synth(f, oneCIE(nops(4000), 4))
 		}},
 		{"synth-remember", "1,000,000 states that are remembered to make .sframe of", false, func(f *folder) []string {
 			return synth(f, ehFrame(wide(times(1000000, 0x0a))))
 		}},
 		{"synth-rows-cie", "30,000 functions that share a CIE of 600 rows to make .sframe of", false, func(f *folder) []string {
-			return synth(f, oneCIE(30000, times(600, 0x41, 0x0e, 16, 0x41, 0x0e, 24), textSize))
+			return synth(f, oneCIE(times(600, 0x41, 0x0e, 16, 0x41, 0x0e, 24), textSize))
 		}},
 	}
 	for _, verb := range []string{"compare", "coverage", "check", "dump"} {
 		list = append(list, input{"cie-" + verb, "30,000 functions that share a CIE of 4 KB: " + verb, false, func(f *folder) []string {
-			return []string{"sframe", verb, file(f, table(".sframe", 0, sharedRows(30000, 10)), table(".eh_frame", 1, oneCIE(30000, nops(4000), 4)))}
+			return []string{"sframe", verb, file(f, table(".sframe", 0, sharedRows(30000, 10)), table(".eh_frame", 1, oneCIE(nops(4000), 4)))}
 		}}, input{"overlap-" + verb, "3,000 functions of the whole text with 60 rows each in both tables: " + verb, false, func(f *folder) []string {
 			funcs := make([]frame, 3000)
 			for i := range funcs {

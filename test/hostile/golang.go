@@ -119,7 +119,7 @@ func golang() []input {
 			const calls = 65000
 			parts := func(b *testkit.Bytes) {
 				goParts(8, 1)(b)
-				b.Mark("index").ULEB(2*(calls), textSize, 0)
+				b.Mark("index").ULEB(2*calls, textSize, 0)
 				b.Mark("tree")
 				for i := range uint32(calls) {
 					b.D8(0, 0, 0, 0).D32(1, 2*i%0x40000, 1)

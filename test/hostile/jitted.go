@@ -43,8 +43,9 @@ func generated(f *folder, n int, entries, images []byte, flags ...string) []stri
 	return f.bt(p, append([]string{"--sysroot", f.path}, flags...)...)
 }
 
-// jitEntries are n entries of which each leads to the next, for images.
-func jitEntries(n int, image func(i int) (at, size uint64)) []byte {
+// jitEntries are 20,000 entries of which each leads to the next, for images.
+func jitEntries(image func(i int) (at, size uint64)) []byte {
+	const n = 20000
 	b := testkit.New(binary.LittleEndian)
 	for i := range n {
 		next := uint64(0)
@@ -67,7 +68,7 @@ func jitted() []input {
 	return []input{
 		{"jit-same-image", "20,000 registered images that are the same 450 symbols", false, func(f *folder) []string {
 			img := image(symbols(450, func(i int) (uint32, uint64, uint64) { return 1, uint64(i) * 8, 8 }, append(times(1000, 'x'), 0))...)
-			return generated(f, 20000, jitEntries(20000, func(int) (uint64, uint64) { return imagesAt, uint64(len(img)) }), img)
+			return generated(f, 20000, jitEntries(func(int) (uint64, uint64) { return imagesAt, uint64(len(img)) }), img)
 		}},
 		{"jit-frames", "20,000 registered images with the same 500 functions", false, func(f *folder) []string {
 			funcs := make([]frame, 500)
@@ -75,7 +76,7 @@ func jitted() []input {
 				funcs[i] = frame{generatedAt + uint64(i), generated4M - uint64(i)*2, nil}
 			}
 			img := image(testkit.ELFSection{Name: ".eh_frame", Type: sectProgbits, Flags: flagAlloc, Data: ehFrame(funcs...), Align: 8})
-			return generated(f, 20000, jitEntries(20000, func(int) (uint64, uint64) { return imagesAt, uint64(len(img)) }), img)
+			return generated(f, 20000, jitEntries(func(int) (uint64, uint64) { return imagesAt, uint64(len(img)) }), img)
 		}},
 		{"jit-sections", "20,000 registered images with the same 190 sections of code", false, func(f *folder) []string {
 			sects := make([]testkit.ELFSection, 190)
@@ -83,14 +84,14 @@ func jitted() []input {
 				sects[i] = testkit.ELFSection{Name: "t", Type: 8, Flags: flagAlloc | flagExec, Addr: generatedAt + uint64(i)*16, NobitsSize: generated4M}
 			}
 			img := image(sects...)
-			return generated(f, 20000, jitEntries(20000, func(int) (uint64, uint64) { return imagesAt, uint64(len(img)) }), img)
+			return generated(f, 20000, jitEntries(func(int) (uint64, uint64) { return imagesAt, uint64(len(img)) }), img)
 		}},
 		{"jit-erlang", "20,000 records of the same 300 functions of Erlang", false, func(f *folder) []string {
 			b := testkit.New(binary.LittleEndian).D32(1, 0).D64(generatedAt).D32(300, generated4M).D16(2).Str("m").Zero(6)
 			for i := range uint32(300) {
 				b.D32(i*8, i*8+64, 1).D16(6).Str("m:f/1").Zero(2).D32(i*8, 5).D16(6).Str("m.erl").Zero(2)
 			}
-			return generated(f, 20000, jitEntries(20000, func(int) (uint64, uint64) { return imagesAt, uint64(b.Len()) }), b.Done())
+			return generated(f, 20000, jitEntries(func(int) (uint64, uint64) { return imagesAt, uint64(b.Len()) }), b.Done())
 		}},
 		{"perf-map-nested", "a perf map of 60,000 functions within each other, for 262,144 frames", false, func(f *folder) []string {
 			var text strings.Builder

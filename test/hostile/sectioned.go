@@ -8,8 +8,9 @@ import (
 	"github.com/sfcore/sfcore/internal/testkit"
 )
 
-// headers is a program with n more section headers of the same bytes.
-func headers(n int, typ uint32, flags uint64, name []byte, data []byte) []byte {
+// headers is a program with 15,000 more section headers of the same bytes.
+func headers(typ uint32, flags uint64, name []byte, data []byte) []byte {
+	const n = 15000
 	e := elf(table(".eh_frame", 0, ehFrame(wide(nil))), testkit.ELFSection{Name: string(name), Type: typ, Flags: flags, Addr: textAt + textSize, Data: data, Align: 16})
 	file := e.File()
 	order := binary.LittleEndian
@@ -64,19 +65,19 @@ func xzRun(n int, data []byte) []byte {
 func sectioned() []input {
 	return []input{
 		{"sections-notes", "15,000 sections that are the same 60 KB of notes, in 1,000 modules", false, func(f *folder) []string {
-			f.write("exe", headers(15000, sectNote, 0, []byte(".note"), make([]byte, 60000)))
+			f.write("exe", headers(sectNote, 0, []byte(".note"), make([]byte, 60000)))
 			return manyModules(f, 1000)
 		}},
 		{"sections-code", "15,000 sections of code with a name of 60 KB, in 1,000 modules", false, func(f *folder) []string {
-			f.write("exe", headers(15000, sectProgbits, flagAlloc|flagExec, times(60000, 'x'), make([]byte, 64)))
+			f.write("exe", headers(sectProgbits, flagAlloc|flagExec, times(60000, 'x'), make([]byte, 64)))
 			return manyModules(f, 1000)
 		}},
 		{"sections-symbols", "15,000 symbol tables that are the same", false, func(f *folder) []string {
-			f.write("exe", headers(15000, sectSymtab, 0, []byte(".symtab"), make([]byte, 24*2000)))
+			f.write("exe", headers(sectSymtab, 0, []byte(".symtab"), make([]byte, 24*2000)))
 			return manyModules(f, 200)
 		}},
 		{"sections-plt", "15,000 linkage tables that are the same", false, func(f *folder) []string {
-			f.write("exe", headers(15000, sectProgbits, flagAlloc|flagExec, []byte(".plt"), make([]byte, 65536)))
+			f.write("exe", headers(sectProgbits, flagAlloc|flagExec, []byte(".plt"), make([]byte, 65536)))
 			return manyModules(f, 200, "--format", "json")
 		}},
 		{"debuglink-circle", "1,000 modules with debug links of 60 KB to their own file", false, func(f *folder) []string {

@@ -58,7 +58,8 @@ func TestLine(t *testing.T) {
 // tables a test makes. Offset 0 of names, files and pctab means that there is none.
 func oneFunction(magic uint32, pctab []byte, fn [8]uint32, cutab []uint32) Func {
 	order := binary.LittleEndian
-	t := &Table{marks: newMarks(), calls: new(atomic.Int64),
+	t := &Table{
+		marks: newMarks(), calls: new(atomic.Int64),
 		order: order, quantum: 1, magic: magic, nfunc: 1,
 		names: []byte("\x00main.f\x00"), files: []byte("\x00a.go\x00b.go\x00"), pctab: pctab,
 	}

@@ -105,7 +105,7 @@ func start(t *testing.T, threads int, bin string, args ...string) *program {
 		}
 		p.names[tid] = name
 	}
-	go io.Copy(io.Discard, out)
+	go func() { _, _ = io.Copy(io.Discard, out) }()
 	return p
 }
 
