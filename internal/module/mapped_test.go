@@ -228,3 +228,35 @@ func TestMainSite(t *testing.T) {
 		}
 	}
 }
+
+// onlyReads is memory that can be read, and not viewed.
+type onlyReads struct{ mem *testkit.Memory }
+
+func (m onlyReads) ReadMem(p []byte, addr uint64) (int, error) { return m.mem.ReadMem(p, addr) }
+
+// An image in memory is copied no further than its headers may reach.
+func TestImageAt(t *testing.T) {
+	mem := onlyReads{&testkit.Memory{Segs: map[uint64][]byte{0x1000: make([]byte, 2*maxHeader), 0x90000: make([]byte, 100)}}}
+	s := &Set{img: &core.Image{Mem: mem}}
+	for addr, want := range map[uint64]int{0x1000: 64 << 10, 0x90000: 100, 0x80000: 0} {
+		if got := len(s.imageAt(addr)); got != want {
+			t.Errorf("%#x: got %d bytes, want %d", addr, got, want)
+		}
+	}
+}
+
+// A site has the file by which its first mapping can be opened.
+func TestMappedFile(t *testing.T) {
+	s := &Set{img: &core.Image{Arch: arch.AMD64, Mem: &testkit.Memory{}, Mappings: []core.Mapping{
+		{Lo: 0x1000, Hi: 0x2000, Path: "/a", File: "/proc/self/fd/7", Exec: true},
+		{Lo: 0x2000, Hi: 0x3000, Path: "/a", Off: 0x1000, File: "/proc/self/fd/8"},
+		{Lo: 0x5000, Hi: 0x6000, Path: "/b", Exec: true, Unanswering: true},
+	}}}
+	sites := s.mappedSites()
+	if len(sites) != 2 || sites[0].held != "/proc/self/fd/7" || sites[0].unanswering || sites[1].held != "" || !sites[1].unanswering {
+		t.Errorf("got %+v", sites)
+	}
+	if q := sites[0].query("ab"); q.Held != "/proc/self/fd/7" || q.BuildID != "ab" || q.Path != "/a" || q.Unanswering {
+		t.Errorf("got %+v", q)
+	}
+}

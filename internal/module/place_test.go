@@ -7,6 +7,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/unwind"
 )
 
 // TestFileMemory has the bytes of files where memory has none.
@@ -46,6 +47,35 @@ func TestFileMemory(t *testing.T) {
 		at.trace = headers{f} // of an image that is in memory only
 		if mem, base := mem.View(0x71fff); mem != nil || base != 0 {
 			t.Errorf("got %d bytes at %#x of an image in memory", len(mem), base)
+		}
+	}
+}
+
+// TestPlace tells what is at an address, also between and beyond mappings.
+func TestPlace(t *testing.T) {
+	s := &Set{img: &core.Image{Mappings: []core.Mapping{
+		{Lo: 0x1000, Hi: 0x3000, Path: "/a", Exec: true}, {Lo: 0x5000, Hi: 0x6000}, {Lo: 0x6000, Hi: 0x7000, Exec: true},
+	}}}
+	s.jit.once.Do(func() {}) // no code that was made is looked for
+	known, foreign := &site{set: s, lo: 0x1000, hi: 0x2000}, &site{set: s, lo: 0x2000, hi: 0x3000}
+	module := &Module{}
+	known.once.Do(func() { known.module = module })
+	foreign.once.Do(func() { foreign.module = &Module{Files: Files{Foreign: true}} })
+	s.sites = []*site{known, foreign}
+	s.layOut()
+	for addr, want := range map[uint64]unwind.Place{
+		0x0fff: {},
+		0x1000: {Lo: 0x1000, Hi: 0x2000, Executable: true, Module: &module.Tables},
+		0x1fff: {Lo: 0x1000, Hi: 0x2000, Executable: true, Module: &module.Tables},
+		0x2000: {Lo: 0x2000, Hi: 0x3000, Executable: true},
+		0x3000: {},
+		0x4fff: {},
+		0x5800: {Lo: 0x5000, Hi: 0x6000},
+		0x6fff: {Lo: 0x6000, Hi: 0x7000, Executable: true},
+		0x7000: {},
+	} {
+		if got := s.Place(addr); got != want {
+			t.Errorf("%#x: got %+v, want %+v", addr, got, want)
 		}
 	}
 }
