@@ -13,6 +13,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/diff"
+	"github.com/sfcore/sfcore/internal/picture"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
@@ -50,14 +51,17 @@ incomplete, 2 if nothing could be done.`,
 	}
 	c.register(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.format, "format", "text", "print text or json")
+	f.StringVar(&c.format, "format", "text", "print text, json or html (a page that needs no other file)")
 	f.StringVar(&c.color, "color", "auto", "colour the text: auto, always or never")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(diffFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
+var diffFormats = []string{"text", "json", "html"}
+
 func (c *diffCommand) run(cmd *cobra.Command, args []string) error {
-	if c.format != "text" && c.format != "json" {
-		return fmt.Errorf("--format: unknown format %q; use text or json", c.format)
+	if !slices.Contains(diffFormats, c.format) {
+		return fmt.Errorf("--format: unknown format %q; use text, json or html", c.format)
 	}
 	paint, err := newPainter(c.color, cmd.OutOrStdout())
 	if err != nil {
@@ -71,9 +75,12 @@ func (c *diffCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	d := diff.Compare(sides[0], sides[1])
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	if c.format == "json" {
+	switch c.format {
+	case "json":
 		err = writeJSON(out, d)
-	} else {
+	case "html":
+		err = picture.WriteDifference(out, d, version())
+	default:
 		(&diffText{out, textFormat{paint: paint}}).write(d)
 	}
 	if err := errors.Join(err, out.Flush()); err != nil {

@@ -50,6 +50,13 @@ func TestDiff(t *testing.T) {
 	}
 	testkit.Golden(t, filepath.Join("testdata", "diff.golden"), []byte(stdout))
 
+	stdout, _, _ = sfcore(append([]string{"diff", "--format", "html"}, args...)...)
+	for _, want := range []string{"2 threads came, 1 went, 1 moved to another stack, 8 stayed.", ">grew</span> <span class=\"count\">1 → 3<", " 20001 20002<"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+
 	stdout, _, _ = sfcore(append([]string{"diff", "--format", "json"}, args...)...)
 	var d diff.Difference
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {

@@ -71,7 +71,7 @@ var imports = map[string]string{
 	"internal/companion":        "",
 	"internal/display":          "",
 	"internal/diff":             "report unwind",
-	"internal/picture":          "internal/display report unwind",
+	"internal/picture":          "internal/diff internal/display report unwind",
 	"internal/picture/crowd":    "internal/picture report unwind",
 	"internal/delve/goroutines": "internal/companion report arch core unwind unwind/gostack process internal/delve/wire",
 

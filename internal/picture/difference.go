@@ -1,0 +1,155 @@
+package picture
+
+import (
+	"cmp"
+	_ "embed" // for the parts of the page
+	"fmt"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/sfcore/sfcore/internal/diff"
+	"github.com/sfcore/sfcore/internal/display"
+	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+//go:embed difference.html
+var differenceHTML string
+
+//go:embed difference.css
+var differenceCSS string
+
+// differenceTemplate has the frames of page.html.
+var differenceTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.Must(pageTemplate().Clone()).New("difference").Parse(differenceHTML))
+})
+
+const (
+	// maxPageStacks bounds the stacks of each part of the page, and maxPageIDs the
+	// thread ids of a stack.
+	maxPageStacks = 1000
+	maxPageIDs    = 100
+	// openStacks is how many changed stacks are unfolded.
+	openStacks = 3
+)
+
+type differencePage struct {
+	Policy, Title, Threads, Version string
+	Sides                           []sideRow
+	Groups                          []stackGroup
+	Style                           template.CSS
+}
+
+type sideRow struct {
+	Name, Program, Source, Time string
+	PID                         string
+	Threads                     int
+}
+
+type stackGroup struct {
+	ID, Title string
+	Stacks    []changedStack
+	More      int // stacks that are left out
+}
+
+type changedStack struct {
+	Change              string
+	Before, After       int
+	BeforeIDs, AfterIDs string
+	Top, End            string
+	Frames              []crashFrame
+	More                int // frames that are left out
+	Open, Complete      bool
+}
+
+// WriteDifference writes a difference as a page that needs no other file and no
+// script. version is that of the program.
+func WriteDifference(w io.Writer, d *diff.Difference, version string) error {
+	style := pageCSS + differenceCSS
+	p := differencePage{
+		Policy:  fmt.Sprintf("default-src 'none'; style-src '%s'; base-uri 'none'; form-action 'none'", digest(style)),
+		Title:   display.Text(base(programName(&d.After.Process))),
+		Version: display.Text(version), Style: template.CSS(style),
+		Threads: "These are not the same process: threads are compared by their stacks only.",
+		Sides:   []sideRow{side("Before", &d.Before), side("After", &d.After)},
+	}
+	if t := d.Threads; t != nil {
+		p.Threads = fmt.Sprintf("%d threads came, %d went, %d moved to another stack, %d stayed.", len(t.Came), len(t.Went), len(t.Moved), t.Stayed)
+	}
+	changed, same := stackGroup{ID: "changed", Title: "Stacks with more or fewer threads"}, stackGroup{ID: "same", Title: "Stacks with as many threads as before"}
+	for i := range d.Stacks {
+		group := &changed
+		if d.Stacks[i].Change == diff.Same {
+			group = &same
+		}
+		group.add(&d.Stacks[i])
+	}
+	for i := range min(openStacks, len(changed.Stacks)) {
+		changed.Stacks[i].Open = true
+	}
+	p.Groups = []stackGroup{changed, same}
+	if err := differenceTemplate().Execute(w, &p); err != nil {
+		return fmt.Errorf("writing the page: %w", err)
+	}
+	return nil
+}
+
+func side(name string, s *diff.Side) sideRow {
+	return sideRow{
+		Name: name, Threads: s.Threads, PID: strconv.Itoa(s.Process.PID), Time: display.Text(s.Source.Time),
+		Program: display.Text(cmp.Or(s.Process.Executable, "unknown program")),
+		Source:  display.Text(cmp.Or(s.Source.Path, map[string]string{"live": "the live process"}[s.Source.Kind])),
+	}
+}
+
+func (g *stackGroup) add(s *diff.Stack) {
+	if len(g.Stacks) >= maxPageStacks {
+		g.More++
+		return
+	}
+	c := changedStack{
+		Change: string(s.Change), Before: len(s.Before), After: len(s.After), BeforeIDs: idList(s.Before), AfterIDs: idList(s.After),
+		Top: "no frames", End: "The stack ends here.", Complete: s.Stop.Reason == unwind.Outermost,
+	}
+	if !c.Complete {
+		c.End = "Stopped: " + s.Stop.Reason.String()
+		if s.Stop.Detail != "" {
+			c.End += ": " + display.Text(s.Stop.Detail)
+		}
+	}
+	c.More = max(0, len(s.Frames)-maxCrashFrames)
+	for i := range s.Frames[:len(s.Frames)-c.More] {
+		c.Frames = append(c.Frames, frameRow(&s.Frames[i]))
+	}
+	if len(c.Frames) > 0 {
+		c.Top = c.Frames[0].Name
+	}
+	g.Stacks = append(g.Stacks, c)
+}
+
+func frameRow(f *report.Frame) crashFrame {
+	row := crashFrame{
+		Index: f.Index, Name: display.Text(cmp.Or(f.Function, fmt.Sprintf("?? at %#x", uint64(f.PC)))), Module: display.Text(f.ModuleName),
+		Method: f.Method.String(), Trust: f.Trust.String(), Doubt: display.Text(f.Doubt), Inlined: f.Inlined, Signal: f.SignalFrame,
+	}
+	if f.File != "" {
+		row.Place = display.Text(f.File) + ":" + strconv.Itoa(f.Line)
+	}
+	return row
+}
+
+// idList writes thread ids.
+func idList(ids []int) string {
+	var b strings.Builder
+	for i, id := range ids {
+		if i == maxPageIDs {
+			fmt.Fprintf(&b, " and %d more", len(ids)-i)
+			break
+		}
+		fmt.Fprintf(&b, " %d", id)
+	}
+	return strings.TrimSpace(b.String())
+}

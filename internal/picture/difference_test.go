@@ -1,0 +1,65 @@
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sfcore/sfcore/internal/diff"
+	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+func written(t *testing.T, d *diff.Difference) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteDifference(&b, d, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// No name of a report is markup, or changes the direction of text.
+func TestDifferenceIsEscaped(t *testing.T) {
+	const evil = "</style><script>alert(1)</script>\u202e\x1b"
+	frame := report.Frame{Function: evil, File: evil, Line: 7, ModuleName: evil, Doubt: evil}
+	d := diff.Compare(
+		&report.Document{Process: report.Process{Command: evil, Executable: evil}, Source: report.Source{Path: evil, Time: evil}},
+		&report.Document{Threads: []report.Thread{{TID: 1, Frames: []report.Frame{frame}, Stop: report.Stop{Detail: evil, Reason: unwind.Limit}}}},
+	)
+	page := written(t, d)
+	if strings.Contains(page, "<script") || strings.ContainsAny(page, "\u202e\x1b") {
+		t.Error("a name is not escaped")
+	}
+	if n := strings.Count(page, "&lt;/style&gt;&lt;script&gt;alert(1)&lt;/script&gt;\\u202e\\u001b"); n < 9 {
+		t.Errorf("got %d names, want 9 or more:\n%s", n, page)
+	}
+	policy := fmt.Sprintf("default-src &#39;none&#39;; style-src &#39;%s&#39;;", digest(pageCSS+differenceCSS))
+	if !strings.Contains(page, strings.ReplaceAll(policy, "+", "&#43;")) || !strings.Contains(page, pageCSS+differenceCSS) {
+		t.Errorf("the page does not have the policy %s", policy)
+	}
+}
+
+// A page has what it can show, and says how much it leaves out.
+func TestDifferenceIsBounded(t *testing.T) {
+	after := report.Document{}
+	long := report.Thread{Frames: make([]report.Frame, maxCrashFrames+5)}
+	for id := range maxPageIDs + 3 {
+		th := long
+		th.TID = 1 + id
+		after.Threads = append(after.Threads, th)
+	}
+	for id := range maxPageStacks + 7 {
+		after.Threads = append(after.Threads, report.Thread{TID: 10000 + id, Frames: []report.Frame{{PC: report.Addr(id)}}})
+	}
+	page := written(t, diff.Compare(&report.Document{}, &after))
+	for _, want := range []string{"5 more frames are left out", "8 more stacks are left out", " 100 and 3 more", "0 → 103", "?? at 0x3e5"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if n := strings.Count(page, "<details class=\"changed\" open>"); n != openStacks {
+		t.Errorf("%d stacks are unfolded, want %d", n, openStacks)
+	}
+}
