@@ -28,8 +28,8 @@ type diffCommand struct {
 func newDiffCommand() *cobra.Command {
 	c := &diffCommand{}
 	cmd := &cobra.Command{
-		Use:   "diff [flags] BEFORE AFTER",
-		Short: "Compare the stacks of two cores, or of one process at two moments",
+		Use:   "diff [flags] BEFORE AFTER...",
+		Short: "Compare the stacks of cores, or of one process at several moments",
 		Long: `diff says which stacks have more or fewer threads in AFTER than in BEFORE. Each of
 the two is a core file, or a document that bt --format json printed, also of a live
 process. If both are of the same process, diff also says which threads came, went, or
@@ -39,13 +39,18 @@ Stacks are the same if their frames are at the same offsets of the same modules,
 build-id: names are not needed. Frames in a module that only one of the two has are
 compared by function, so that two builds of a program can be compared.
 
-Exit status: 0, also if there are differences, 1 if a stack of either side is
+Of more than two, which may be in one file as bt --format jsonl prints them, diff
+says which threads had the same stack at every moment, as those that hang do, and
+which stacks have more and more threads.
+
+Exit status: 0, also if there are differences, 1 if a stack of any side is
 incomplete, 2 if nothing could be done.`,
 		Example: `  sfcore bt -p 1234 --format json > before.json; sleep 60
   sfcore bt -p 1234 --format json > after.json
   sfcore diff before.json after.json
-  sfcore diff --path ./build core.1 core.2`,
-		Args:              files(2, 2),
+  sfcore diff --path ./build core.1 core.2
+  sfcore bt -p 1234 --count 10 --format jsonl > series && sfcore diff series`,
+		Args:              files(1, maxMoments),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE:              c.run,
 	}
@@ -67,32 +72,88 @@ func (c *diffCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	var sides [2]*report.Document
-	for i, name := range args {
-		if sides[i], err = c.read(cmd.Context(), cmd.ErrOrStderr(), name); err != nil {
-			return err
-		}
+	moments, err := c.read(cmd.Context(), cmd.ErrOrStderr(), args)
+	if err != nil {
+		return err
 	}
-	d := diff.Compare(sides[0], sides[1])
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	switch c.format {
-	case "json":
-		err = writeJSON(out, d)
-	case "html":
-		err = picture.WriteDifference(out, d, version())
-	default:
-		(&diffText{out, textFormat{paint: paint}}).write(d)
-	}
-	if err := errors.Join(err, out.Flush()); err != nil {
+	if err := errors.Join(c.write(out, moments, paint), out.Flush()); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
-	for i, side := range sides {
-		if cut := incompleteStacks(side); cut > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %s: %d of %d stacks could not be followed to the end\n", plain(args[i]), cut, len(side.Threads))
+	for i := 0; i < len(moments); {
+		name, cut, all := moments[i].name, 0, 0
+		for ; i < len(moments) && moments[i].name == name; i++ {
+			cut += incompleteStacks(moments[i].report)
+			all += len(moments[i].report.Threads)
+		}
+		if cut > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %s: %d of %d stacks could not be followed to the end\n", plain(name), cut, all)
 			err = incompleteError{}
 		}
 	}
 	return err
+}
+
+func (c *diffCommand) write(out *bufio.Writer, moments []moment, paint painter) error {
+	text := &diffText{out, textFormat{paint: paint}}
+	if len(moments) == 2 {
+		d := diff.Compare(moments[0].report, moments[1].report)
+		switch c.format {
+		case "json":
+			return writeJSON(out, d)
+		case "html":
+			return picture.WriteDifference(out, d, version())
+		}
+		text.write(d)
+		return nil
+	}
+	var reports []*report.Document
+	for i := range moments {
+		reports = append(reports, moments[i].report)
+	}
+	s := diff.Follow(reports)
+	if c.format == "json" {
+		return writeJSON(out, s)
+	}
+	text.series(s)
+	return nil
+}
+
+// moment is a report, and the file that it is from or made of.
+type moment struct {
+	name   string
+	report *report.Document
+}
+
+// maxMoments bounds the reports of a series.
+const maxMoments = 1000
+
+// read reads the reports of files, or makes those of cores.
+func (c *diffCommand) read(ctx context.Context, stderr io.Writer, names []string) ([]moment, error) {
+	var moments []moment
+	left := int64(maxDocument)
+	for _, name := range names {
+		reports, err := readReports(name, &left)
+		if err == nil && len(reports) == 0 {
+			reports = make([]*report.Document, 1)
+			reports[0], err = c.core(ctx, stderr, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range reports {
+			moments = append(moments, moment{name, r})
+		}
+	}
+	switch {
+	case len(moments) < 2:
+		return nil, fmt.Errorf("%s has one moment only, and needs another to be compared with", names[0])
+	case len(moments) > maxMoments:
+		return nil, fmt.Errorf("%d reports are too many: diff follows up to %d; take fewer snapshots", len(moments), maxMoments)
+	case len(moments) > 2 && c.format == "html":
+		return nil, fmt.Errorf("--format html: a page has two moments, and these are %d", len(moments))
+	}
+	return moments, nil
 }
 
 func incompleteStacks(r *report.Document) (n int) {
@@ -104,12 +165,8 @@ func incompleteStacks(r *report.Document) (n int) {
 	return n
 }
 
-// read reads a report, or makes that of a core.
-func (c *diffCommand) read(ctx context.Context, stderr io.Writer, name string) (*report.Document, error) {
-	doc, err := readReport(name)
-	if doc != nil || err != nil {
-		return doc, err
-	}
+// core makes the report of a core.
+func (c *diffCommand) core(ctx context.Context, stderr io.Writer, name string) (*report.Document, error) {
 	p, err := c.open(ctx, []string{name})
 	if err != nil {
 		return nil, err
@@ -181,4 +238,59 @@ func (w *diffText) stack(s *diff.Stack) {
 		b = w.text.frame(b, &s.Frames[i])
 	}
 	_, _ = w.out.Write(w.text.stop(b, &s.Stop))
+}
+
+// series renders what became of stacks over more than two moments.
+func (w *diffText) series(s *diff.Series) {
+	first, last := &s.Moments[0], &s.Moments[len(s.Moments)-1]
+	p := &last.Process
+	fmt.Fprintf(w.out, "%d moments of %s, pid %d: %d threads at first, %d at last", len(s.Moments), plain(orUnknown(p.Command, p.Executable)), p.PID, first.Threads, last.Threads)
+	if last.Source.Time != "" {
+		fmt.Fprintf(w.out, ", %s to %s", plain(first.Source.Time), plain(last.Source.Time))
+	}
+	fmt.Fprintln(w.out)
+	stayed, still, growing := 0, 0, 0
+	for i := range s.Stacks {
+		c := &s.Stacks[i]
+		if len(c.Stayed) > 0 {
+			stayed += len(c.Stayed)
+			still++
+		}
+		if c.Grows() {
+			growing++
+		}
+	}
+	fmt.Fprintf(w.out, "threads with the same stack at every moment: %d, in %d stacks\nstacks with more and more threads: %d, of %d different ones\n", stayed, still, growing, len(s.Stacks))
+	if s.LeftOut > 0 {
+		fmt.Fprintf(w.out, "threads that are left out, as there are too many different stacks: %d\n", s.LeftOut)
+	}
+	for i := range s.Stacks {
+		c := &s.Stacks[i]
+		switch {
+		case len(c.Stayed) > 0:
+			w.course(c, fmt.Sprintf("at every moment: %d", len(c.Stayed)))
+		case c.Grows():
+			w.course(c, fmt.Sprintf("more and more: %+d", c.Growth()))
+		}
+	}
+}
+
+// maxCountsShown bounds the moments whose counts are printed.
+const maxCountsShown = 20
+
+func (w *diffText) course(c *diff.Course, what string) {
+	shown := c.Counts[:min(len(c.Counts), maxCountsShown)]
+	more := ""
+	if len(shown) < len(c.Counts) {
+		more = " ..."
+	}
+	fmt.Fprintf(w.out, "\n%s; threads by moment: %s%s\n", what, strings.Trim(fmt.Sprint(shown), "[]"), more)
+	var b []byte
+	if len(c.Stayed) > 0 {
+		b = appendIDs(b, c.Stayed)
+	}
+	for i := range c.Frames {
+		b = w.text.frame(b, &c.Frames[i])
+	}
+	_, _ = w.out.Write(w.text.stop(b, &c.Stop))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -106,13 +107,99 @@ func TestDiffCores(t *testing.T) {
 	}
 }
 
+func asJSON(t *testing.T, r *report.Document) string {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// readLines reads the reports of a file with a text.
+func readLines(t *testing.T, text string) []*report.Document {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "reports")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	left := int64(maxDocument)
+	docs, err := readReports(name, &left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return docs
+}
+
+// Snapshots in one file, and in several, are a series.
+func TestDiffSeries(t *testing.T) {
+	const name = "amd64-v2-threads"
+	var files []string
+	all, grown := "", 0
+	for n := range 3 {
+		r, _ := reportOf(t, name)
+		for id := range n {
+			th := r.Threads[0]
+			th.TID, th.Crashed = 20001+id, false
+			r.Threads = append(r.Threads, th)
+			grown++
+		}
+		files = append(files, writeReport(t, &r))
+		text, err := os.ReadFile(files[n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += string(text) + "\n"
+	}
+	stdout, stderr, code := sfcore(append([]string{"diff"}, files...)...)
+	if code != exitComplete || !strings.Contains(stdout, "threads with the same stack at every moment: 10, in 10 stacks\nstacks with more and more threads: 1, of 10 different ones\n") ||
+		!strings.Contains(stdout, "\nat every moment: 1; threads by moment: 1 2 3\n") {
+		t.Errorf("got exit status %d, %s, %s", code, stderr, stdout)
+	}
+	one := filepath.Join(t.TempDir(), "series")
+	if err := os.WriteFile(one, []byte(all), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, stderr, code := sfcore("diff", one); code != exitComplete || got != stdout {
+		t.Errorf("one file: got exit status %d, %s, %s", code, stderr, got)
+	}
+	lines, _, _ := sfcore(append([]string{"bt", "--format", "jsonl"}, caseArgs(t, name)...)...)
+	r, _ := reportOf(t, name)
+	if got := readLines(t, lines+lines); len(got) != 2 || !reflect.DeepEqual(got[1], readLines(t, asJSON(t, &r))[0]) {
+		t.Errorf("lines: got %d reports, or another one", len(got))
+	}
+	var s diff.Series
+	stdout, _, _ = sfcore("diff", "--format", "json", one)
+	if err := json.Unmarshal([]byte(stdout), &s); err != nil || s.Schema != diff.SeriesSchema || len(s.Moments) != 3 || s.Stacks[0].Growth() != 2 || grown != 3 {
+		t.Errorf("got %v, %+v", err, s)
+	}
+	for _, tt := range []struct {
+		want string
+		args []string
+	}{
+		{"a page has two moments, and these are 3", []string{"--format", "html", one}},
+		{"has one moment only", []string{files[0]}},
+		{"1001 reports are too many", append(slices.Repeat([]string{one}, 333), files[0], files[1])},
+	} {
+		if stdout, stderr, code := sfcore(append([]string{"diff"}, tt.args...)...); code != exitFailed || stdout != "" || !strings.Contains(stderr, tt.want) {
+			t.Errorf("got exit status %d, %s, want %q", code, stderr, tt.want)
+		}
+	}
+	if _, stderr, code := sfcore("sig", one); code != exitFailed || !strings.Contains(stderr, "this has 3 reports") {
+		t.Errorf("sig: got exit status %d, %s", code, stderr)
+	}
+}
+
 // What is not a report is refused.
 func TestDiffErrors(t *testing.T) {
 	good := writeReport(t, &report.Document{Schema: report.Schema})
 	dir := t.TempDir()
 	for i, tt := range []struct{ text, want string }{
 		{`{"schema":"sfcore.goroutines/1"}`, `schema: this is "sfcore.goroutines/1"; a report of bt --format json (sfcore.report/1) is needed`},
-		{`{"schema":"sfcore.report/1"}{"schema":"sfcore.report/1"}`, "this has several reports"},
+		{`{"schema":"sfcore.report/1"}{"schema":"sfcore.goroutines/1"}`, "schema: this is"},
+		{`{"thread":{"tid":1}}`, `schema: this is ""`},
+		{`{"schema":"sfcore.report/1","threads":[]}{"thread":{"tid":1}}`, `schema: this is ""`},
+		{`{"schema":"sfcore.report/1"}{"thread":{"tid":1}}{"modules":[]}{"thread":{"tid":2}}`, `schema: this is ""`},
 		{`{"schema":`, "not a report of bt --format json"},
 		{`{"schema":"sfcore.report/1","threads":[{"frames":[{"method":"magic"}]}]}`, "not a report of bt --format json"},
 		{"[1]", "text file"},

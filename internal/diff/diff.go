@@ -109,7 +109,7 @@ func Compare(before, after *report.Document) *Difference {
 	slices.SortStableFunc(d.Stacks, func(x, y Stack) int {
 		return cmp.Or(max(y.Growth(), -y.Growth())-max(x.Growth(), -x.Growth()), y.Growth()-x.Growth())
 	})
-	if p, q := &before.Process, &after.Process; p.PID != 0 && p.PID == q.PID && p.Executable == q.Executable && p.Arch == q.Arch {
+	if sameProcess(&before.Process, &after.Process) {
 		d.Threads = compareThreads(was, is)
 	}
 	return d
