@@ -190,7 +190,8 @@ func attach(t *testing.T, pid int) *Image {
 	return img
 }
 
-// needPtrace skips a test under an emulator.
+// needPtrace skips a test under an emulator, also one that needs the addresses of the
+// kernel.
 func needPtrace(t *testing.T) {
 	t.Helper()
 	if err := unix.PtraceInterrupt(os.Getpid()); errors.Is(err, unix.ENOSYS) {
