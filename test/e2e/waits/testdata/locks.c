@@ -118,7 +118,8 @@ int main(int argc, char **argv) {
 	int normal = PTHREAD_MUTEX_NORMAL, stalled = PTHREAD_MUTEX_STALLED;
 	pthread_barrier_init(&held, NULL, 2);
 	if (!strcmp(mode, "robust")) { kind(&a, normal, PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE); kind(&b, normal, PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE); }
-	if (!strcmp(mode, "pi")) { kind(&a, normal, stalled, PTHREAD_PRIO_INHERIT); kind(&b, normal, stalled, PTHREAD_PRIO_INHERIT); }
+	/* Of two such mutexes, the kernel would find the deadlock, and glibc would then wait for something else. */
+	if (!strcmp(mode, "pi")) kind(&a, normal, stalled, PTHREAD_PRIO_INHERIT);
 	if (!strcmp(mode, "abba") || !strcmp(mode, "robust") || !strcmp(mode, "pi")) {
 		start(0, ab, NULL); start(1, ba, NULL);
 	} else if (!strcmp(mode, "twice")) {
