@@ -145,12 +145,13 @@ func (p *program) said(t *testing.T, args ...string) string {
 		var names []string
 		for _, id := range w.Threads {
 			name := p.names[id]
+			if name == "" {
+				continue // a thread of Go's runtime
+			}
 			if slices.Contains(w.Timed, id) {
 				name += "~"
 			}
-			if name != "" {
-				names = append(names, name)
-			}
+			names = append(names, name)
 		}
 		if slices.Sort(names); len(names) == 0 {
 			continue
