@@ -80,7 +80,7 @@ func (c *btCommand) runLive(cmd *cobra.Command, paint painter) (result error) {
 		}
 		if n == l.last() || !sleepUntil(ctx, l.moment(begun, n, &late)) {
 			if late > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %d snapshots were left out, because others took longer than %v; there are %d\n", late, l.pause(), n)
+				fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %d snapshots were taken and %d left out, because some took longer than %v: raise --interval\n", n, late, l.pause())
 			}
 			return result
 		}

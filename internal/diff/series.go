@@ -65,10 +65,9 @@ func Follow(reports []*report.Document) *Series {
 		shared[m] = n == len(reports)
 	}
 	at := map[string]int{}
-	where := map[int]int{} // the stack of a thread, -1 if it moved
+	threads := map[int]*still{}
 	for i, r := range reports {
 		all[i].shared = shared
-		seen := map[int]bool{}
 		for j := range r.Threads {
 			t := &r.Threads[j]
 			key := all[i].stack(t)
@@ -85,23 +84,17 @@ func Follow(reports []*report.Document) *Series {
 			c := &s.Stacks[n]
 			c.Counts[i]++
 			c.Frames, c.Stop = t.Frames, t.Stop
-			seen[t.TID] = true
-			if was, ok := where[t.TID]; i == 0 || !ok || was != n {
-				where[t.TID] = -1
+			if i == 0 && threads[t.TID] == nil {
+				threads[t.TID] = &still{stack: n}
 			}
-			if i == 0 {
-				where[t.TID] = n
-			}
-		}
-		for id := range where {
-			if !seen[id] {
-				where[id] = -1
+			if at := threads[t.TID]; at != nil {
+				at.see(n, i)
 			}
 		}
 	}
-	for id, n := range where {
-		if one && n >= 0 {
-			s.Stacks[n].Stayed = append(s.Stacks[n].Stayed, id)
+	for id, at := range threads {
+		if one && at.moments == len(reports) {
+			s.Stacks[at.stack].Stayed = append(s.Stacks[at.stack].Stayed, id)
 		}
 	}
 	for i := range s.Stacks {
@@ -111,6 +104,20 @@ func Follow(reports []*report.Document) *Series {
 		return cmp.Or(len(b.Stayed)-len(a.Stayed), b.Growth()-a.Growth())
 	})
 	return s
+}
+
+// still is a thread of the first moment: its stack, and at how many moments from the
+// first on it had that.
+type still struct{ stack, moments int }
+
+// see tells that the thread has a stack at a moment.
+func (t *still) see(stack, moment int) {
+	switch {
+	case stack != t.stack:
+		t.moments = -1
+	case t.moments == moment:
+		t.moments++
+	}
 }
 
 // sameProcess reports whether two reports are of one process, so that an id means the

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"os/exec"
 	"path/filepath"
@@ -19,27 +18,11 @@ func TestLargeHeap(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", bin, "testdata/live/heap.go").CombinedOutput(); err != nil {
 		t.Skipf("go is needed: %v\n%s", err, out)
 	}
-	cmd := exec.Command(bin)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
+	l, line := startProgram(t, bin)
+	if line != "ready\n" {
+		t.Fatalf("got %q", line)
 	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		in.Close()
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}()
-	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
-		t.Fatalf("got %q, %v", line, err)
-	}
-	visit := exec.Command(sfcore, "goroutines", "-p", strconv.Itoa(cmd.Process.Pid), "--memory", "16M", "--format", "folded")
+	visit := exec.Command(sfcore, "goroutines", "-p", l.pid, "--memory", "16M", "--format", "folded")
 	var stderr bytes.Buffer
 	visit.Stderr = &stderr
 	out, err := visit.Output()

@@ -80,7 +80,17 @@ func buildLive(t *testing.T, name string) string {
 
 func startLive(t *testing.T, name string, args ...string) *live {
 	t.Helper()
-	l := &live{cmd: exec.Command(buildLive(t, name), args...)}
+	l, line := startProgram(t, buildLive(t, name), args...)
+	if line != "ready\n" {
+		t.Fatalf("got %q", line)
+	}
+	return l
+}
+
+// startProgram starts a program, and returns the first line that it prints.
+func startProgram(t *testing.T, bin string, args ...string) (l *live, line string) {
+	t.Helper()
+	l = &live{cmd: exec.Command(bin, args...)}
 	l.cmd.Stderr = os.Stderr
 	var err error
 	if l.in, err = l.cmd.StdinPipe(); err != nil {
@@ -99,10 +109,8 @@ func startLive(t *testing.T, name string, args ...string) *live {
 		_ = l.cmd.Wait()
 	})
 	l.pid = strconv.Itoa(l.cmd.Process.Pid)
-	if line, err := l.out.ReadString('\n'); line != "ready\n" {
-		t.Fatalf("got %q, %v", line, err)
-	}
-	return l
+	line, _ = l.out.ReadString('\n')
+	return l, line
 }
 
 // end ends the input of the program, and returns what it still has to say.
@@ -319,28 +327,10 @@ func TestLiveOdd(t *testing.T) {
 // A thread that works for the kernel has no stack, and that is complete.
 func TestLiveWorker(t *testing.T) {
 	sfcore := buildSfcore(t)
-	cmd := exec.Command(buildLive(t, "iou"))
-	l := &live{cmd: cmd}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		in.Close()
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}()
-	if line, _ := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
+	l, line := startProgram(t, buildLive(t, "iou"))
+	if line != "ready\n" {
 		t.Skip(line)
 	}
-	l.pid = strconv.Itoa(cmd.Process.Pid)
 	out, err := exec.Command(sfcore, "bt", "-p", l.pid).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v: %s", err, out)
