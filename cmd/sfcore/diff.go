@@ -30,20 +30,20 @@ func newDiffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [flags] BEFORE AFTER...",
 		Short: "Compare the stacks of cores, or of one process at several moments",
-		Long: `diff says which stacks have more or fewer threads in AFTER than in BEFORE. Each of
-the two is a core file, or a document that bt --format json printed, also of a live
-process. If both are of the same process, diff also says which threads came, went, or
-moved to another stack.
+		Long: `diff says which stacks have more or fewer threads in AFTER than in BEFORE. Each file
+is a core, or holds reports that bt --format json or jsonl printed, also of a live
+process. If both moments are of the same process, diff also says which threads came,
+went, or moved to another stack.
+
+With more than two moments, diff says which threads had the same stack at every one,
+as threads that hang do, and which stacks have more and more threads. The reports may
+be in one file.
 
 Stacks are the same if their frames are at the same offsets of the same modules, by
 build-id: names are not needed. Frames in a module that only one of the two has are
 compared by function, so that two builds of a program can be compared.
 
-Of more than two, which may be in one file as bt --format jsonl prints them, diff
-says which threads had the same stack at every moment, as those that hang do, and
-which stacks have more and more threads.
-
-Exit status: 0, also if there are differences, 1 if a stack of any side is
+Exit status: 0, also if there are differences, 1 if a stack of any moment is
 incomplete, 2 if nothing could be done.`,
 		Example: `  sfcore bt -p 1234 --format json > before.json; sleep 60
   sfcore bt -p 1234 --format json > after.json
@@ -147,7 +147,7 @@ func (c *diffCommand) read(ctx context.Context, stderr io.Writer, names []string
 	}
 	switch {
 	case len(moments) < 2:
-		return nil, fmt.Errorf("%s has one moment only, and needs another to be compared with", names[0])
+		return nil, fmt.Errorf("%s: this is one moment; name another file to compare it with", names[0])
 	case len(moments) > maxMoments:
 		return nil, fmt.Errorf("%d reports are too many: diff follows up to %d; take fewer snapshots", len(moments), maxMoments)
 	case len(moments) > 2 && c.format == "html":

@@ -178,7 +178,7 @@ func TestDiffSeries(t *testing.T) {
 		args []string
 	}{
 		{"a page has two moments, and these are 3", []string{"--format", "html", one}},
-		{"has one moment only", []string{files[0]}},
+		{"this is one moment; name another file", []string{files[0]}},
 		{"1001 reports are too many", append(slices.Repeat([]string{one}, 333), files[0], files[1])},
 	} {
 		if stdout, stderr, code := sfcore(append([]string{"diff"}, tt.args...)...); code != exitFailed || stdout != "" || !strings.Contains(stderr, tt.want) {

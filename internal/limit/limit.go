@@ -156,7 +156,10 @@ func (l *Limits) Run(cmd *exec.Cmd, what string) error {
 			}
 			if err := l.Reached(usage, what, 10); err != nil {
 				_ = cmd.Process.Kill()
-				return errors.Join(err, ended(done, cmd.Process.Pid))
+				if left := ended(done, cmd.Process.Pid); left != nil {
+					return fmt.Errorf("%w; %w", err, left)
+				}
+				return err
 			}
 		}
 	}
