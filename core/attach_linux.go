@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -66,28 +67,46 @@ func Attach(ctx context.Context, pid int, opts AttachOptions) (*Image, error) {
 // visitOnce makes an image of a process that nobody else visits. It begins again when
 // the process executes another program.
 func visitOnce(ctx context.Context, pid int, opts *AttachOptions) (*Image, error) {
+	return tryAgain(ctx, pid, func() (*Image, bool, error) {
+		v := begin(pid, opts.After)
+		if err := v.prepareInTime(ctx, opts); err != nil {
+			return nil, executes(err), err
+		}
+		err := v.stop(opts)
+		if err == nil {
+			return v.image(), false, nil
+		}
+		if errors.Is(err, errSeizing) {
+			return nil, false, err // the tracer's thread still uses v
+		}
+		v.close()
+		return nil, passes(err), err
+	})
+}
+
+// passes reports whether a process that could not be stopped may be stopped the next
+// time. It was not denied before: most likely a thread is in execve.
+func passes(err error) bool {
+	busy := (*busyError)(nil)
+	return executes(err) || errors.Is(err, ErrDenied) && !errors.As(err, &busy)
+}
+
+// executes reports whether a visit failed because the process began another program.
+func executes(err error) bool { return errors.Is(err, errExecuted) || errors.Is(err, errNoMemory) }
+
+// tryAgain calls visit as long as it says that the next time may be better.
+func tryAgain(ctx context.Context, pid int, visit func() (img *Image, again bool, err error)) (*Image, error) {
 	var err error
 	for try := range maxExecs {
 		time.Sleep(time.Duration(try) * time.Millisecond)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		v := begin(pid, opts.After)
-		if err = v.prepareInTime(ctx, opts); err == nil {
-			if err = v.stop(opts); err == nil {
-				return v.image(), nil
-			}
-			if errors.Is(err, errSeizing) {
-				return nil, err // the tracer's thread still uses v
-			}
-			v.close()
-			if busy := (*busyError)(nil); errors.Is(err, ErrDenied) && !errors.As(err, &busy) {
-				continue // it was not denied before: most likely a thread in execve
-			}
+		img, again, why := visit()
+		if !again {
+			return img, why
 		}
-		if !errors.Is(err, errExecuted) && !errors.Is(err, errNoMemory) {
-			return nil, err
-		}
+		err = why
 	}
 	if errors.Is(err, ErrDenied) {
 		return nil, err
@@ -193,6 +212,24 @@ func (v *visit) prepare(opts *AttachOptions) error {
 }
 
 func (v *visit) lookAround(opts *AttachOptions) error {
+	if err := v.openMemory(); err != nil {
+		return err
+	}
+	if err := v.lookAtMaps(opts); err != nil {
+		return err
+	}
+	keepOwnCode()
+	if err := v.readThreads(); err != nil {
+		return err
+	}
+	if err := v.makeRoom(opts); err != nil {
+		return err
+	}
+	return v.awaitExec()
+}
+
+// openMemory opens the memory of the process, unless it has ended.
+func (v *visit) openMemory() error {
 	pid := v.dir.pid
 	text, err := v.dir.read("status")
 	if err != nil {
@@ -223,17 +260,7 @@ func (v *visit) lookAround(opts *AttachOptions) error {
 	if v.dir.link("ns/pid") != ownNamespace("pid") {
 		v.snap.NSPID = status.innermost()
 	}
-	if err := v.lookAtMaps(opts); err != nil {
-		return err
-	}
-	keepOwnCode()
-	if err := v.readThreads(); err != nil {
-		return err
-	}
-	if err := v.makeRoom(opts); err != nil {
-		return err
-	}
-	return v.awaitExec()
+	return nil
 }
 
 // lookAtMaps reads the mappings, and opens the mapped files, unless the mappings are
@@ -363,7 +390,7 @@ func (v *visit) makeRoom(opts *AttachOptions) error {
 // checkRoom asks whether the system gives so much memory: what the Go runtime cannot
 // get ends the program with a stack trace.
 func checkRoom(size uint64) error {
-	if size > 1<<47 {
+	if size > math.MaxInt {
 		return unix.ENOMEM
 	}
 	room, err := unix.Mmap(-1, 0, int(max(size, 1)), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)

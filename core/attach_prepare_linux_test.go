@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -75,6 +76,17 @@ func TestCheckRoom(t *testing.T) {
 			t.Errorf("%d bytes: got %v, want %v", size, err, want)
 		}
 	}
+	// What it gets it gives back.
+	const gib = 1 << 20 // in KiB, as VmSize
+	before := processStatus(os.Getpid()).number("VmSize", 0)
+	for range 4 {
+		if err := checkRoom(gib << 10); err != nil {
+			t.Skip("this system does not give so much: ", err)
+		}
+	}
+	if after := processStatus(os.Getpid()).number("VmSize", 0); before == 0 || after >= before+gib {
+		t.Errorf("got %d KiB of address space, %d before", after, before)
+	}
 }
 
 // Of files with code the first page is copied, wherever that is mapped, and all of the
@@ -130,7 +142,7 @@ func TestCopyHeads(t *testing.T) {
 func TestSetMaps(t *testing.T) {
 	v := &visit{mem: new(carefulMemory), files: newHeldFiles()}
 	v.files.mounted = fileSystems{"00:2a": "fuse"}
-	if err := v.setMaps([]byte("1000-2000 r--p 0 08:01 1 /a\n3000-4000 r--p 0 00:2a 1 /b\n5000-6000 r--p 0 00:2b 1 /c\n")); err != nil || len(v.maps) != 3 {
+	if err := v.setMaps([]byte("1000-2000 r--p 0 08:01 1 /a\n3000-4000 r--p 0 00:2a 1 /b\n5000-6000 r--p 0 00:2b 1 /c\n")); err != nil || len(v.maps) != 3 || !strings.HasPrefix(string(v.mapsText), "1000-2000 ") {
 		t.Fatalf("got %d mappings, %v", len(v.maps), err)
 	}
 	for addr, want := range map[uint64]int{0x1000: 8, 0x3000: 0, 0x3ffc: 0, 0x4000: 8, 0x5008: 0, 0x6000: 8} {
@@ -244,6 +256,43 @@ func TestAttachLeaks(t *testing.T) {
 	s.answers(t)
 }
 
+// A process that is denied all the time is tried as often as may be, and each visit closes
+// what it has opened.
+func TestVisitOnceLeaks(t *testing.T) {
+	needPtrace(t)
+	cat := exec.Command("cat") // which has one thread
+	in, err := cat.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cat.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer func() {
+		in.Close()
+		_ = cat.Wait()
+	}()
+	trace(t, cat.Process.Pid)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would close files
+	files := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	before := files()
+	img, err := visitOnce(t.Context(), cat.Process.Pid, &AttachOptions{MaxStop: unhurried})
+	if img != nil || !errors.Is(err, ErrDenied) || !strings.Contains(err.Error(), "already traced by process") {
+		t.Errorf("got %v, %v, want that it is traced", img, err)
+	}
+	for end := time.Now().Add(unhurried); files() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("got %d open files, %d before", files(), before)
+		}
+	}
+}
+
 // The defaults are what the comments say, and the options of the caller count.
 func TestAttachDefaults(t *testing.T) {
 	if b, total, stop := DefaultStackBudget, DefaultStackTotal, DefaultMaxStop; b != 1048576 || total != 268435456 || stop != time.Second {
@@ -307,11 +356,75 @@ func TestPrepare(t *testing.T) {
 			t.Errorf("thread %d: got %+v, want %+v", tid, got, call)
 		}
 	}
-	if len(v.room) == 0 || len(v.heads) == 0 || len(v.auxv) == 0 || v.arch == nil || len(v.snap.Phases) != 1 || len(v.nsIDs) != 0 {
-		t.Errorf("got %d bytes of room, %d heads, %d entries, phases %v", len(v.room), len(v.heads), len(v.auxv), v.snap.Phases)
+	if len(v.room) == 0 || len(v.heads) == 0 || len(v.auxv) == 0 || v.arch == nil || len(v.snap.Phases) != 1 || len(v.nsIDs) != 0 || len(v.files.files) == 0 {
+		t.Errorf("got %d bytes of room, %d heads, %d entries, %d files, phases %v", len(v.room), len(v.heads), len(v.auxv), len(v.files.files), v.snap.Phases)
 	}
 	err := begin(1<<30, nil).prepare(&AttachOptions{})
 	if want := "process 1073741824: no such process"; err == nil || err.Error() != want || !errors.Is(err, ErrNoProcess) {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// A visit begins again as long as it says so, at most eight times, and ever later.
+func TestTryAgain(t *testing.T) {
+	odd := errors.New("odd")
+	busy := &busyError{1, 2}
+	for _, tt := range []struct {
+		name  string
+		errs  []error // of the attempts; the last is final
+		again bool    // the last, too
+		is    error
+		want  string
+	}{
+		{"at once", []error{nil}, false, nil, ""},
+		{"an error that stays", []error{odd}, false, odd, "odd"},
+		{"another program, and then none", []error{errExecuted, errNoMemory, nil}, false, nil, ""},
+		{"another program, and then an error", []error{errExecuted, odd}, false, odd, "odd"},
+		{"busy", []error{busy}, false, ErrDenied, busy.Error()},
+		{"other programs", []error{errNoMemory, errNoMemory, errNoMemory, errNoMemory, errNoMemory, errNoMemory, errNoMemory, errExecuted}, true, errExecuted, "process 9: " + errExecuted.Error()},
+		{"denied", []error{odd, odd, odd, odd, odd, odd, odd, busy}, true, ErrDenied, busy.Error()},
+	} {
+		n, began := 0, time.Now()
+		img, err := tryAgain(t.Context(), 9, func() (*Image, bool, error) {
+			n++
+			if n < len(tt.errs) || tt.again {
+				return nil, true, tt.errs[n-1]
+			}
+			return &Image{PID: n}, false, tt.errs[n-1]
+		})
+		if n != len(tt.errs) || !errors.Is(err, tt.is) || err != nil && err.Error() != tt.want || (img == nil) != tt.again {
+			t.Errorf("%s: got %v, %v after %d attempts, want %v after %d", tt.name, img, err, n, tt.is, len(tt.errs))
+		}
+		if took, least := time.Since(began), time.Duration(n*(n-1)/2)*time.Millisecond; took < least {
+			t.Errorf("%s: %d attempts took %v, want %v at least", tt.name, n, took, least)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	img, err := tryAgain(ctx, 9, func() (*Image, bool, error) {
+		n++
+		cancel()
+		return nil, true, odd
+	})
+	if img != nil || n != 1 || !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: got %v after %d attempts, want %v", err, n, context.Canceled)
+	}
+	for _, tt := range []struct {
+		err              error
+		executes, passes bool
+	}{
+		{errExecuted, true, true},
+		{fmt.Errorf("x: %w", errNoMemory), true, true},
+		{ErrDenied, false, true},
+		{&denial{}, false, true},
+		{busy, false, false},
+		{fmt.Errorf("x: %w", busy), false, false},
+		{odd, false, false},
+		{ErrNoProcess, false, false},
+		{nil, false, false},
+	} {
+		if e, p := executes(tt.err), passes(tt.err); e != tt.executes || p != tt.passes {
+			t.Errorf("%v: got %v and %v, want %v and %v", tt.err, e, p, tt.executes, tt.passes)
+		}
 	}
 }

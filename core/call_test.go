@@ -71,6 +71,33 @@ func TestInCall(t *testing.T) {
 	}
 }
 
+// A pc that is unknown, or where no instruction can begin, is in no call.
+func TestInCallWithoutPC(t *testing.T) {
+	const svc = "\x01\x00\x00\xd4"
+	for _, tt := range []struct {
+		name  string
+		pc    uint64
+		known bool
+		want  bool
+	}{
+		{"behind the instruction", 0x1010, true, true},
+		{"between instructions", 0x1011, true, false},
+		{"unknown", 0, false, false},
+	} {
+		th := &Thread{PrStatus: make([]byte, 400)}
+		for _, r := range []arch.Reg{0, 1, 2, 3, 8} {
+			th.Regs.Set(r, 98)
+		}
+		if tt.known {
+			th.Regs.Set(arch.AArch64.PC, tt.pc)
+		}
+		mem := &testkit.Memory{Segs: map[uint64][]byte{tt.pc - 4: []byte(svc + svc)}}
+		if c, ok := (&Image{Arch: arch.AArch64}).InCall(th, mem); ok != tt.want {
+			t.Errorf("%s: got %+v, %v, want %v", tt.name, c, ok, tt.want)
+		}
+	}
+}
+
 // In the cores of the program "threads", of all architectures, written by the kernel
 // and by qemu-user, five threads wait on one word, four sleep, and one has crashed.
 // Its value is the one that they wait with.

@@ -2,8 +2,11 @@ package core
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -220,5 +223,57 @@ func TestFUSEOfProcess(t *testing.T) {
 		if known[dev] == "" {
 			t.Errorf("device %s of type %s is not known", dev, fsType)
 		}
+	}
+}
+
+// An overlay that a user namespace below ours has mounted may lie on FUSE. One that the
+// host knows, or that has our user namespace, does not.
+func TestUserOverlay(t *testing.T) {
+	needPtrace(t)
+	subjectFlags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS
+	defer func() { subjectFlags = 0 }()
+	theirs := startSubject(t, os.Args[0], "plain")
+	theirs.ready(t)
+	if d := openDirOf(t, theirs.pid); !d.mountedByUsers() {
+		t.Error("mounts of another user namespace: got that they are ours")
+	}
+	if openOwnDir(t).mountedByUsers() {
+		t.Error("our own mounts: got that they are another's")
+	}
+	const mounts = "1 2 0:250 - overlay x\n1 2 0:251 - xfs x\n"
+	for _, tt := range []struct {
+		name, ns string
+		want     string
+		hangs    bool
+	}{
+		{"their user namespace", fmt.Sprintf("-> /proc/%d/ns/mnt", theirs.pid), userOverlay, true},
+		{"ours", "-> /proc/self/ns/mnt", "overlay", false},
+		{"what is no namespace", "", "overlay", false},
+		{"none", "-> none", "overlay", false},
+	} {
+		d := procFiles(t, map[string]string{"ns/mnt": tt.ns, "task/7/mountinfo": mounts})
+		known, hangs := d.fileSystems()
+		if known["00:fa"] != tt.want || known["00:fb"] != "xfs" || hangs != tt.hangs {
+			t.Errorf("%s: got %s and %s, %v, want %s, %v", tt.name, known["00:fa"], known["00:fb"], hangs, tt.want, tt.hangs)
+		}
+	}
+	ours := fileSystems{}
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours.add(text)
+	for dev, fsType := range ours {
+		major, minor, _ := strings.Cut(dev, ":")
+		ma, err1 := strconv.ParseUint(major, 16, 32)
+		mi, err2 := strconv.ParseUint(minor, 16, 32)
+		if err1 != nil || err2 != nil || isDoubtful(fsType) {
+			continue
+		}
+		d := procFiles(t, map[string]string{"ns/mnt": fmt.Sprintf("-> /proc/%d/ns/mnt", theirs.pid), "task/7/mountinfo": fmt.Sprintf("1 2 %d:%d - overlay x\n", ma, mi)})
+		if known, hangs := d.fileSystems(); known[dev] != fsType || hangs {
+			t.Errorf("what we have mounted, too: got %s, %v, want %s", known[dev], hangs, fsType)
+		}
+		break
 	}
 }

@@ -124,6 +124,11 @@ func TestOpenRoot(t *testing.T) {
 	if v.root != nil || len(v.files.problems) != 1 || v.files.problems[0].Error() != want {
 		t.Errorf("another root: got %v", v.files.problems)
 	}
+	v = &visit{dir: procFiles(t, map[string]string{"ns/mnt": "-> mnt:[1]", "task/7/root": "-> /"}), files: newHeldFiles()}
+	if v.openRoot(); v.root == nil || len(v.files.problems) != 0 {
+		t.Errorf("another root, without FUSE: got %v", v.files.problems)
+	}
+	v.root.Close()
 }
 
 // Files that may not be opened any more are counted, and the program is found even

@@ -7,6 +7,7 @@
 package core
 
 import (
+	"os"
 	"sort"
 
 	"github.com/sfcore/sfcore/arch"
@@ -53,9 +54,12 @@ type Image struct {
 	// process as long as the image is open, even if the process ends. It is "" for
 	// other images, and if file systems that may never answer could be below it.
 	Root string
+	// Held are the files by the names in Mapping.File that cannot be opened by them: a
+	// sandbox may not open what the process has. They belong to the image.
+	Held map[string]*os.File
 	// Problems are defects that leave the rest of the image usable.
 	Problems []error
-	// Live says how [Attach] took the image; nil for other images.
+	// Live says how [Attach] or [OpenDying] took the image; nil for other images.
 	Live *Snapshot
 	// OnClose releases what Mem needs; it may be nil.
 	OnClose func()

@@ -64,6 +64,10 @@ func suspect(pid int) string {
 		return "it has ended"
 	}
 	defer d.close()
+	return d.suspect()
+}
+
+func (d *procDir) suspect() string {
 	tids, _ := d.threads()
 	for _, tid := range tids {
 		if st, err := d.stat("task/" + strconv.Itoa(tid) + "/stat"); err == nil && st.state == Uninterruptible {

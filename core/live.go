@@ -96,6 +96,9 @@ type Snapshot struct {
 	Started uint64
 	// NSPID is the process's id in its own pid namespace, 0 if that is ours.
 	NSPID int
+	// Dying is set if the kernel was dumping the process: see [OpenDying]. Of the
+	// other fields, Copied, StackBudget, Late, Started and NSPID are then set too.
+	Dying bool
 }
 
 // Phase is a part of the visit to a live process.

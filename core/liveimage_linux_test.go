@@ -174,7 +174,10 @@ func TestLiveMemory(t *testing.T) {
 		{Lo: 0x1000, Hi: 0x2000, Exec: true}, {Lo: 0x2000, Hi: 0x3000}, {Lo: 0x3000, Hi: 0x4000, Exec: true, File: "/proc/self/fd/3"}, {Lo: 0x5000, Hi: 0x6000, Exec: true},
 	}}
 	space := memreader.NewSpace([]memreader.Segment{
-		{Addr: 0x1000, Size: 0x3000, Why: memreader.NotCopied}, {Addr: 0x1000, Size: 2, Data: []byte("ab")}, {Addr: 0x5000, Size: 0x1000, Why: memreader.OverBudget},
+		{Addr: 0x1000, Size: 0x3000, Why: memreader.NotCopied},
+		{Addr: 0x1000, Size: 2, Data: []byte("ab")},
+		{Addr: 0x5000, Size: 0x1000, Why: memreader.OverBudget},
+		{Addr: 0x7000, Size: 0x1000, Why: memreader.NotCopied},
 	})
 	process := make([]byte, 0x10000)
 	for i := range process {
@@ -196,6 +199,7 @@ func TestLiveMemory(t *testing.T) {
 		{"code in a file", 0x3000, "", false},
 		{"unmapped", 0x4000, "", false},
 		{"over budget", 0x5000, "", false},
+		{"in no mapping", 0x7000, "", false},
 	} {
 		p := make([]byte, max(len(tt.want), 4))
 		if tt.ok {

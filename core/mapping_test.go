@@ -199,6 +199,11 @@ func TestNameSpecial(t *testing.T) {
 			t.Errorf("%v: got %q, want %q", tt.auxv, got, tt.want)
 		}
 	}
+	// Only some architectures have a vsyscall page.
+	img := &Image{Arch: arch.S390X, Mappings: []Mapping{{Hi: 0x1000}}}
+	if img.nameSpecial(); img.Mappings[0].Path != "" {
+		t.Errorf("got %q at address 0 of s390x", img.Mappings[0].Path)
+	}
 }
 
 // Each part of a segment is there once, and what is no PT_LOAD is not there.

@@ -110,10 +110,7 @@ func (d *procDir) stat(name string) (procStat, error) {
 // syscall returns where a thread sleeps; false if it does not, or if the system does
 // not tell.
 func (d *procDir) syscall(tid int) (procSyscall, bool) {
-	text, err := d.read("task/" + strconv.Itoa(tid) + "/syscall")
-	if err != nil {
-		return procSyscall{}, false
-	}
+	text, _ := d.read("task/" + strconv.Itoa(tid) + "/syscall")
 	return parseSyscall(text)
 }
 
@@ -125,7 +122,7 @@ func (d *procDir) status(name string) procStatus {
 
 // threads lists the thread ids. An empty list is ErrNoProcess.
 func (d *procDir) threads() ([]int, error) {
-	f, err := d.open("task", unix.O_RDONLY|unix.O_DIRECTORY)
+	f, err := d.open("task", unix.O_RDONLY)
 	if err != nil {
 		return nil, d.explain(err)
 	}
@@ -165,22 +162,17 @@ func (d *procDir) explain(err error) error {
 		return fmt.Errorf("process %d: %w", d.pid, err)
 	}
 	const capSysPtrace = 19 // [linux include/uapi/linux/capability.h]
-	theirs, ours := d.status("status"), procStatus{}
-	if text, err := os.ReadFile("/proc/self/status"); err == nil {
-		ours = parseStatus(text)
-	}
+	text, _ := os.ReadFile("/proc/self/status")
+	theirs, ours := d.status("status"), parseStatus(text)
 	n := &denial{
 		pid: d.pid, tracer: theirs.number("TracerPid", 0),
 		uid: theirs.number("Uid", 1), ourUID: os.Geteuid(), // real, effective, ...
 		capable: ours.capability(capSysPtrace), yama: -1, dumpable: true,
 	}
-	if n.tracer != 0 {
-		n.tracerName = processName(n.tracer)
-	}
-	if text, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil {
-		if scope, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
-			n.yama = scope
-		}
+	n.tracerName = processName(n.tracer) // "" of none
+	text, _ = os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
+	if scope, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+		n.yama = scope
 	}
 	var st unix.Stat_t
 	if unix.Fstatat(d.fd, "maps", &st, 0) == nil {

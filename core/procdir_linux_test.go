@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,5 +102,65 @@ func TestProcDir(t *testing.T) {
 	}
 	if text, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); no != nil && (err != nil && no.yama != -1 || err == nil && fmt.Sprint(no.yama) != strings.TrimSpace(string(text))) {
 		t.Errorf("yama: got %d", no.yama)
+	}
+}
+
+// The threads are what their directory lists; none are no process.
+func TestThreads(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  []int
+		is    error
+	}{
+		{"three, and what is none", map[string]string{"task/7/x": "", "task/12/x": "", "task/9/x": "", "task/self/x": ""}, []int{7, 9, 12}, nil},
+		{"none", map[string]string{"task": "-> ."}, []int{}, nil},
+		{"no directory", map[string]string{"task": ""}, nil, unix.ENOTDIR},
+		{"not there", nil, nil, ErrNoProcess},
+	} {
+		tids, err := procFiles(t, tt.files).threads()
+		if slices.Sort(tids); !slices.Equal(tids, tt.want) || (tids == nil) != (tt.want == nil) || !errors.Is(err, tt.is) {
+			t.Errorf("%s: got %v, %v, want %v, %v", tt.name, tids, err, tt.want, tt.is)
+		}
+	}
+	d := procFiles(t, map[string]string{"task/7": ""})
+	if err := unix.Unlinkat(d.fd, "task/7", 0); err != nil {
+		t.Fatal(err)
+	}
+	if tids, err := d.threads(); tids != nil || !errors.Is(err, ErrNoProcess) {
+		t.Errorf("an empty directory: got %v, %v, want %v", tids, err, ErrNoProcess)
+	}
+	for name, want := range map[string]string{"S": "7", "R": "7", "Z": "", "X": "", "T": "7", "D": "7"} {
+		d := procFiles(t, map[string]string{"task/6/stat": statOf("a", "Z"), "task/5/stat": "damaged", "task/4/x": "", "task/7/stat": statOf("a", name)})
+		if d.alive = 6; d.findAlive() != (want != "") || want != "" && d.alive != 7 || want == "" && d.alive != 6 {
+			t.Errorf("state %s: got thread %d, want %s", name, d.alive, want)
+		}
+	}
+}
+
+// A refusal says who traces the process, whose it is, and whether its files are its own.
+func TestExplainDenial(t *testing.T) {
+	self := os.Getpid()
+	for _, tt := range []struct {
+		name, status string
+		want         denial
+	}{
+		{"nobody's tracee", fmt.Sprintf("Uid:\t1\t%d\t3\t4\n", os.Geteuid()), denial{uid: os.Geteuid(), dumpable: true}},
+		{"another user's, whose files are not its own", fmt.Sprintf("Uid:\t1\t%d\t3\t4\n", os.Geteuid()+1), denial{uid: os.Geteuid() + 1}},
+		{"traced", fmt.Sprintf("TracerPid:\t%d\nUid:\t1\t%d\t3\t4\n", self, os.Geteuid()), denial{uid: os.Geteuid(), dumpable: true, tracer: self, tracerName: processName(self)}},
+	} {
+		tt.want.pid, tt.want.ourUID = fakeID, os.Geteuid()
+		got := (*denial)(nil)
+		if err := procFiles(t, map[string]string{"status": tt.status, "maps": ""}).explain(unix.EACCES); !errors.As(err, &got) {
+			t.Errorf("%s: got %v", tt.name, err)
+			continue
+		}
+		tt.want.yama, tt.want.capable = got.yama, got.capable // the system's: see TestProcDir
+		if *got != tt.want {
+			t.Errorf("%s: got %+v, want %+v", tt.name, *got, tt.want)
+		}
+	}
+	if name := processName(0); name != "" {
+		t.Errorf("got %q as the name of nobody", name)
 	}
 }

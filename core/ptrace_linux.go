@@ -99,16 +99,12 @@ const (
 	cldTrapped = 4
 )
 
+// waitThread never waits, as options have WNOHANG: no signal interrupts it.
 func waitThread(tid, options int) (change, error) {
 	var info [128]byte
-	for {
-		_, _, e := unix.RawSyscall6(unix.SYS_WAITID, unix.P_PID, uintptr(tid), uintptr(unsafe.Pointer(&info)), uintptr(options), 0, 0)
-		if e == unix.EINTR {
-			continue
-		} else if e != 0 {
-			return change{}, e
-		}
-		break
+	_, _, e := unix.RawSyscall6(unix.SYS_WAITID, unix.P_PID, uintptr(tid), uintptr(unsafe.Pointer(&info)), uintptr(options), 0, 0)
+	if e != 0 {
+		return change{}, e
 	}
 	word := func(off int) int { return int(*(*int32)(unsafe.Pointer(&info[off]))) }
 	switch {

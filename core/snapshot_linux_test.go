@@ -2,8 +2,10 @@ package core
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -107,4 +109,103 @@ func TestCopyRegisters(t *testing.T) {
 		tr.release()
 	})
 	s.answers(t)
+}
+
+// Mappings that do not come in time leave a visit without memory. The thread that waits
+// for them uses nothing of the visit.
+func TestFindMapsLate(t *testing.T) {
+	v := openOwn(t)
+	v.dir = procFiles(t, map[string]string{"task/7/maps": fifo})
+	v.mapsText = []byte("1000-2000 r--p 0 0:0 0\n")
+	changed, err := v.findMaps(time.Now().Add(time.Millisecond))
+	if changed || err != nil || v.maps != nil || !v.mem.lost.Load() {
+		t.Errorf("got %v, %v, lost %v", changed, err, v.mem.lost.Load())
+	}
+	answer(t, v.dir, "task/7/maps", "")
+}
+
+// The mappings have a quarter of the time that is left.
+func TestShareForMaps(t *testing.T) {
+	v := openOwn(t)
+	v.dir, v.files, v.arch = procFiles(t, map[string]string{"task/7/maps": fifo}), newHeldFiles(), arch.AMD64
+	began := time.Now()
+	if err := v.copyAll(nil, &AttachOptions{StackTotal: 1}, began.Add(400*time.Millisecond)); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took < 90*time.Millisecond || !v.mem.lost.Load() {
+		t.Errorf("gave up after %v", took)
+	}
+	answer(t, v.dir, "task/7/maps", "")
+}
+
+// A process that ends behind the preparation is said to have ended.
+func TestStopEnded(t *testing.T) {
+	needPtrace(t)
+	s := startSubject(t, os.Args[0], "plain")
+	s.ready(t)
+	v, opts := begin(s.pid, nil), aroundOptions()
+	opts.MaxStop = unhurried
+	if err := v.prepare(opts); err != nil {
+		t.Fatal(err)
+	}
+	defer v.close()
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+	if err := v.stop(opts); !errors.Is(err, ErrNoProcess) || err.Error() != fmt.Sprintf("process %d: %v", s.pid, ErrNoProcess) || len(v.snap.Phases) != 1 {
+		t.Errorf("got %v, phases %v", err, v.snap.Phases)
+	}
+}
+
+// A visit gives way to another program of this name, and does not stop the process.
+func TestStopBusy(t *testing.T) {
+	needPtrace(t)
+	s := startSubject(t, os.Args[0], "plain")
+	s.ready(t)
+	other := startSubject(t, os.Args[0], "tracer "+strconv.Itoa(s.pid))
+	if line, err := other.out.ReadString('\n'); err != nil || line != "traces\n" {
+		t.Skipf("the subject cannot trace another: %q, %v", line, err)
+	}
+	v, opts := begin(s.pid, nil), aroundOptions()
+	opts.MaxStop = unhurried
+	if err := v.prepare(opts); err != nil {
+		t.Fatal(err)
+	}
+	defer v.close()
+	err := v.stop(opts)
+	if busy := (*busyError)(nil); !errors.As(err, &busy) || busy.pid != s.pid || busy.by != other.pid || v.snap.StoppedFor != 0 || len(v.snap.Phases) != 1 {
+		t.Errorf("got %v, stopped for %v, phases %v, want that %d is there", err, v.snap.StoppedFor, v.snap.Phases, other.pid)
+	}
+	s.answers(t)
+}
+
+// Stacks are copied if the process is the prepared one, and the heads of files again if
+// its mappings are others.
+func TestCopyAll(t *testing.T) {
+	_, addr := mapNew(t, 2*headSize)
+	const before = "1000-2000 r--p 0 00:00 0\n"
+	now := fmt.Sprintf("%x-%x r-xp 0 08:01 1 /a\n", addr, addr+2*headSize)
+	for _, tt := range []struct {
+		name, maps string
+		heads      int
+		is         error
+	}{
+		{"as before", before, 3, nil},
+		{"other mappings", now, 1, nil},
+		{"damaged mappings", "1000\n", 3, errMapsLine},
+		{"no mappings", "-> none", 3, ErrNoProcess},
+	} {
+		v := openOwn(t)
+		v.dir, v.files, v.arch, v.mapsText = procFiles(t, map[string]string{"task/7/maps": tt.maps}), newHeldFiles(), arch.AMD64, []byte(before)
+		v.heads = make([]memreader.Segment, 3)
+		err := v.copyAll(nil, aroundOptions(), time.Now().Add(1000*time.Hour))
+		if !errors.Is(err, tt.is) || (err == nil) != (tt.is == nil) || len(v.heads) != tt.heads {
+			t.Errorf("%s: got %d heads, %v, want %d, %v", tt.name, len(v.heads), err, tt.heads, tt.is)
+		}
+		if copied := v.snap.StackBudget != 0; copied != (tt.is == nil) {
+			t.Errorf("%s: stacks are copied: %v", tt.name, copied)
+		}
+		if p := v.snap.Phases; len(p) != 2 || p[0].Name != PhaseRegisters || p[1].Name != PhaseStacks || !p[0].Held || !p[1].Held {
+			t.Errorf("%s: got phases %+v", tt.name, p)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -100,8 +101,8 @@ func (t *tracer) seizeNew(standing bool) (int, error) {
 		if traced := (*tracedError)(nil); !standing && errors.As(c.err, &traced) {
 			// All programs of this name begin with the same thread: one of them
 			// goes on.
-			if by := sibling(traced.by); by != 0 {
-				return fresh, &busyError{t.dir.pid, by}
+			if by := sibling(traced.by); by != 0 || gone(traced.by) {
+				return fresh, &busyError{t.dir.pid, cmp.Or(by, traced.by)}
 			}
 		}
 		if c.step == ended {

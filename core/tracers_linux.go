@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -38,15 +40,13 @@ func checkTracers(pid int) error {
 	}
 	defer self.close()
 	tids, _ := self.threads()
-	seen := map[int]bool{}
 	for n := 0; len(tids) > 0 && n < maxTracers; n++ {
 		var next []int
 		for _, tid := range tids {
 			tracer := processStatus(tid).number("TracerPid", 0) // its thread
-			if tracer == 0 || seen[tracer] {
+			if tracer == 0 {
 				continue
 			}
-			seen[tracer] = true
 			if leader := processStatus(tracer).number("Tgid", 0); leader == pid {
 				return fmt.Errorf("process %d (%s) traces sfcore: to stop it would stop both for ever; run sfcore outside of it", pid, processName(pid))
 			}
@@ -72,6 +72,10 @@ func sibling(tracer int) int {
 	}
 	return leader
 }
+
+// gone reports whether a thread of any process has ended. If it was a tracer, the kernel
+// is about to let go what it traced.
+func gone(tid int) bool { return errors.Is(unix.Kill(tid, 0), unix.ESRCH) }
 
 // takeTurns calls visit until no other program of this name is at the process, or
 // for maxTurn.

@@ -48,6 +48,9 @@ func TestSibling(t *testing.T) {
 	if by := sibling(os.Getpid()); by != 0 {
 		t.Errorf("this process: got %d", by)
 	}
+	if !gone(1<<30) || gone(os.Getpid()) || gone(unix.Gettid()) || gone(1) {
+		t.Errorf("got that %d ended %v, this process %v, this thread %v, process 1 %v", 1<<30, gone(1<<30), gone(os.Getpid()), gone(unix.Gettid()), gone(1))
+	}
 	if by := sibling(1 << 30); by != 0 {
 		t.Errorf("nobody: got %d", by)
 	}
@@ -114,7 +117,9 @@ func traceParent(pid int) {
 	for {
 		// Signals stop a thread that is traced: let it go on with each.
 		what, err := waitThread(pid, unix.WSTOPPED|unix.WEXITED|unix.WALL|unix.WNOWAIT)
-		if err != nil || what.ended {
+		if errors.Is(err, unix.EINTR) {
+			continue
+		} else if err != nil || what.ended {
 			return
 		}
 		_ = unix.PtraceCont(pid, what.undelivered())

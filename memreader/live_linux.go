@@ -26,6 +26,10 @@ func OpenLive(pid int) (*Live, error) {
 	return &Live{pid: pid, mem: fd}, nil
 }
 
+// ByFile makes all reads go through the file of the memory. The file keeps hold of the
+// process; ReadAll otherwise names it by its id, which may become another's.
+func (p *Live) ByFile() { p.slow.Store(true) }
+
 // Close ends the use of the memory.
 func (p *Live) Close() error { return unix.Close(p.mem) }
 

@@ -210,3 +210,20 @@ func TestLiveGone(t *testing.T) {
 		t.Errorf("after Close: got %d bytes, %v", n, err)
 	}
 }
+
+// By the file alone, copies are the same.
+func TestLiveByFile(t *testing.T) {
+	p := openSelf(t)
+	p.ByFile()
+	if n := p.readv(make([]unix.Iovec, 1), make([]unix.RemoteIovec, 1)); n != 0 || !p.slow.Load() {
+		t.Errorf("process_vm_readv copied %d bytes", n)
+	}
+	m := mapped(t, 2*os.Getpagesize())
+	copies := []Copy{{Addr: addrOf(m), Data: make([]byte, 100)}, {Addr: addrOf(m) + 5000, Data: make([]byte, 200)}}
+	p.ReadAll(copies, nil)
+	for i, c := range copies {
+		if at := c.Addr - addrOf(m); c.Err != nil || c.N != len(c.Data) || !bytes.Equal(c.Data, m[at:at+uint64(c.N)]) {
+			t.Errorf("copy %d: got %d bytes, %v", i, c.N, c.Err)
+		}
+	}
+}

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
@@ -15,6 +13,7 @@ import (
 	"github.com/sfcore/sfcore/internal/delve/backend"
 	"github.com/sfcore/sfcore/internal/delve/wire"
 	"github.com/sfcore/sfcore/internal/module"
+	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
 )
 
@@ -74,6 +73,7 @@ func open(t *testing.T) (*module.Set, *wire.Setup) {
 // and of how many not all could be found out.
 func list(t *testing.T, s *wire.Setup, mem memreader.Reader) (n, unknown int, err error) {
 	t.Helper()
+	testkit.NeedRestart(t)
 	t.Setenv(mainEnv, "1")
 	err = wire.List(t.Context(), os.Args[0], s, mem, func(g *wire.Goroutine) bool {
 		if n++; g.Err != "" {
@@ -81,9 +81,6 @@ func list(t *testing.T, s *wire.Setup, mem memreader.Reader) (n, unknown int, er
 		}
 		return true
 	})
-	if errors.Is(err, syscall.ENOEXEC) {
-		t.Skip("an emulator runs this test, and cannot run it again")
-	}
 	return n, unknown, err
 }
 

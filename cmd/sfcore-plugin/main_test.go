@@ -5,9 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/plugin"
 )
 
@@ -22,20 +22,11 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// skipIfEmulated skips a test that starts this program where all of it runs in
-// an emulator, as qemu-user: the kernel cannot.
-func skipIfEmulated(t *testing.T, err error) {
-	t.Helper()
-	if errors.Is(err, syscall.ENOEXEC) {
-		t.Skip(err)
-	}
-}
-
 func TestByHand(t *testing.T) {
+	testkit.NeedRestart(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), mainEnv+"=1")
 	out, err := cmd.CombinedOutput()
-	skipIfEmulated(t, err)
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 || string(out) != byHand {
 		t.Errorf("got %v, %q, want exit status 1, %q", err, out, byHand)
@@ -43,8 +34,8 @@ func TestByHand(t *testing.T) {
 }
 
 func TestPlugin(t *testing.T) {
+	testkit.NeedRestart(t)
 	c, err := plugin.Start(t.Context(), exec.Command(os.Args[0], "-linger=10s"), plugin.StartOptions{})
-	skipIfEmulated(t, err)
 	if err != nil {
 		t.Fatal(err)
 	}

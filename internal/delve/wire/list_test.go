@@ -9,10 +9,10 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
 )
 
@@ -120,6 +120,7 @@ func TestMain(m *testing.M) {
 
 // However the program dies, there is an error that says so.
 func TestListDies(t *testing.T) {
+	testkit.NeedRestart(t)
 	for mode, want := range map[string]string{
 		"panic": "delve ended: panic: in a goroutine of its own",
 		"exit":  "delve ended: exit status 3",
@@ -134,9 +135,6 @@ func TestListDies(t *testing.T) {
 				defer cancel()
 			}
 			err := List(ctx, os.Args[0], &Setup{}, testMemory, nil)
-			if errors.Is(err, syscall.ENOEXEC) {
-				t.Skip("an emulator runs this test, and cannot run it again")
-			}
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %s", err, want)
 			}
