@@ -21,6 +21,10 @@ func TestOpenFile(t *testing.T) {
 	machine.Machine = 8
 	core := withID("")
 	core.Type = elfx.TypeCore
+	object := withID("")
+	object.Type = elfx.TypeRel
+	unlinked := object.File()
+	binary.LittleEndian.PutUint64(unlinked[40:], 1<<40) // e_shoff
 	for name, tt := range map[string]struct {
 		data []byte
 		want string
@@ -28,6 +32,7 @@ func TestOpenFile(t *testing.T) {
 		"text":    {[]byte("hello\n"), "FILE: ELF: e_ident at offset 0x0: this is a text file, not an ELF file"},
 		"machine": {machine.File(), "FILE: e_machine 8 is not one of " + arch.Names()},
 		"core":    {core.File(), "FILE: it is a core file"},
+		"object":  {unlinked, "FILE: ELF: e_shoff at offset 0x28: 0x10000000000 is past the end of the file"},
 		"missing": {nil, "open FILE: no such file or directory"},
 	} {
 		file := filepath.Join(dir, name)
@@ -43,7 +48,7 @@ func TestOpenFile(t *testing.T) {
 		}
 	}
 	testkit.Leaks(t, 100, func(int) {
-		for _, name := range []string{"text", "machine", "core"} {
+		for _, name := range []string{"text", "machine", "core", "object"} {
 			if _, err := OpenFile(filepath.Join(dir, name), nil); err == nil {
 				t.Errorf("%s was opened", name)
 			}

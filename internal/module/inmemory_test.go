@@ -77,7 +77,7 @@ func TestAfford(t *testing.T) {
 	for name, tt := range map[string]struct {
 		size, limit uint64
 	}{
-		"no core": {0, 256 << 20}, "a small core": {1 << 20, 2 << 20}, "a large core": {4 << 30, 2 << 30},
+		"no core": {0, 256 << 20}, "a core of a byte": {1, 2}, "a small core": {1 << 20, 2 << 20}, "a large core": {4 << 30, 2 << 30},
 	} {
 		s := &Set{img: &core.Image{Size: tt.size}}
 		if !s.afford(tt.limit-1) || s.afford(2) || !s.afford(1) || s.afford(1) || !s.afford(0) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/debuginfod"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/jit"
 	"github.com/sfcore/sfcore/internal/testkit"
@@ -234,6 +235,49 @@ func TestJITSFrame(t *testing.T) {
 	frames, stop := walk(set)
 	if len(frames) < 2 || frames[1].Method != unwind.SFrame || frames[1].Trust != unwind.Checked || frames[1].PC != jitText+34 {
 		t.Errorf("got %+v, %v", frames, stop)
+	}
+}
+
+// An image may have .debug_frame, and the work on its debug information is bounded by its
+// size.
+func TestJITDebugFrame(t *testing.T) {
+	p := newJITProcess(arch.AMD64)
+	e := p.image(elfx.TypeExec, "f", jitText+0x100, 0x40, false)
+	b := testkit.New(binary.LittleEndian).Diff(4, "cie end", "cie", 0).Mark("cie").D32(^uint32(0)).D8(1, 0).ULEB(1).SLEB(-8).D8(16).D8(0x0c, 7, 8).Align(8).Mark("cie end")
+	b.Diff(4, "fde end", "fde", 0).Mark("fde").D32(0).D64(jitText+0x100, 0x40).Align(8).Mark("fde end")
+	e.Sections = append(e.Sections, testkit.ELFSection{Name: ".debug_frame", Type: elfx.SectProgbits, Data: b.Done(), Align: 8})
+	p.register(e)
+	s := p.set(t)
+	m := s.At(jitText + 0x100)
+	if m == nil || len(m.Tables.CFI) != 1 || len(s.Problems()) != 0 {
+		t.Fatalf("got %+v, %v", m, s.Problems())
+	}
+	if want := 64 * len(p.images[0]); m.names.work != want {
+		t.Errorf("got work of %d, want %d", m.names.work, want)
+	}
+}
+
+// The list of a program whose symbols are in a debug file is found there, unless that file
+// might have to be fetched.
+func TestJITInDebugFile(t *testing.T) {
+	for _, fetch := range []bool{false, true} {
+		p := newJITProcess(arch.AMD64)
+		p.register(p.image(elfx.TypeRel, "good", jitText+0x100, 0x40, true))
+		s := p.set(t)
+		m := s.sites[0].open()
+		debug := *m.names.image
+		m.names.image = parsed(t, withID("").File())
+		m.names.debug = func() *debugFile { return &debugFile{&debug, "debug"} }
+		if fetch {
+			s.opts.Debuginfod = &debuginfod.Client{}
+		}
+		want := "[jit] good+0"
+		if fetch {
+			want = ""
+		}
+		if got := funcAt(s, jitText+0x100); got != want {
+			t.Errorf("may be fetched: %v: got %q, want %q", fetch, got, want)
+		}
 	}
 }
 

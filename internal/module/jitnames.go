@@ -59,13 +59,9 @@ func (s *Set) Generated(pc uint64) (loc symbol.Location, source string) {
 // erlang are Erlang's functions.
 func (s *Set) nameCode(allowed []unwind.Range, erlang []jit.Run[jit.Func]) []jit.Run[namedFunc] {
 	n := namer{set: s, allowed: allowed}
-	if s.files != nil {
-		n.dumps()
-	}
+	n.dumps()
 	n.add("the program", erlang)
-	if s.files != nil {
-		n.perfMap()
-	}
+	n.perfMap()
 	return jit.Settle(n.funcs, func(*jit.Run[namedFunc]) {})
 }
 

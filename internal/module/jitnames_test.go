@@ -126,6 +126,14 @@ func TestPerfMapDoubted(t *testing.T) {
 			}
 			s.img.Auxv = append(s.img.Auxv, core.Aux{Type: core.ATUID, Value: 12345})
 		}, ""},
+		"the user that a live process was before": {func(t *testing.T, s *Set, file string) {
+			if err := os.Chown(file, 12345, -1); err != nil {
+				t.Skipf("only root can give a file to another user: %v", err)
+			}
+			s.img.PID, s.img.Live = os.Getpid(), &core.Snapshot{}
+			s.img.Threads = []core.Thread{{ID: os.Getpid(), NSID: 7}}
+			s.img.Auxv = append(s.img.Auxv, core.Aux{Type: core.ATUID, Value: 12345})
+		}, "it belongs to user 12345"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newJITProcess(arch.AMD64)
@@ -146,6 +154,30 @@ func TestPerfMapDoubted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Behind a perf map that is doubted comes the one beside the core. What is not used is
+// closed.
+func TestPerfMapBesideCore(t *testing.T) {
+	p := newJITProcess(arch.AMD64)
+	p.register(p.image(elfx.TypeRel, "good", jitText+0x800, 0x40, true))
+	s := p.set(t)
+	s.img.PID, s.img.Path = 7, write(t, t.TempDir(), "core", nil)
+	write(t, filepath.Dir(s.img.Path), "perf-7.map", []byte("2000000100 40 beside\n"))
+	s.files = newResolver(s.img, &s.opts)
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(perfMapOf(t, s, "2000000100 40 f\n"), later, later); err != nil {
+		t.Fatal(err)
+	}
+	if got, problems := generatedAt(s, jitText+0x100), s.Problems(); got != "beside by perf-7.map" || len(problems) != 1 || !strings.Contains(problems[0].Error(), "it is newer than the core") {
+		t.Errorf("got %q, %v", got, problems)
+	}
+	testkit.Leaks(t, 100, func(int) {
+		n := namer{set: s, allowed: s.generatedCode()}
+		if n.perfMap(); len(n.funcs) != 1 {
+			t.Errorf("got %d functions", len(n.funcs))
+		}
+	})
 }
 
 // The functions of Erlang's records, and their lines, are bounded in all.

@@ -2,6 +2,7 @@ package module
 
 import (
 	"encoding/binary"
+	"maps"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
@@ -107,5 +108,72 @@ func TestInterpreter(t *testing.T) {
 	e.Progs = []testkit.ELFProg{{Type: elfx.ProgInterp, Section: ".interp"}}
 	if got := interpreter(parsed(t, e.File())); got != "/lib/ld.so" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestLinkedSites has the modules of a core that names no files: the program, and what its
+// dynamic linker has in its list.
+func TestLinkedSites(t *testing.T) {
+	const (
+		programAt, dynamicAt = 0x400000, 0x402000
+		libraryAt, linkerAt  = 0x7000_0000, 0x7100_0000
+		list                 = 0x10_0000 // struct r_debug, and then the list
+	)
+	program := elfOf(elfx.TypeExec, programAt,
+		testkit.ELFSection{Name: ".interp", Type: elfx.SectProgbits, Flags: elfx.SectAlloc, Addr: 0x401000, Data: []byte("/lib/ld.so\x00"), Align: 0x1000},
+		testkit.ELFSection{Name: ".dynamic", Type: 6, Flags: elfx.SectAlloc, Addr: dynamicAt, Data: testkit.New(binary.LittleEndian).D64(21, list, 0, 0).Done()})
+	program.Progs = []testkit.ELFProg{{Type: elfx.ProgInterp, Section: ".interp"}, {Type: elfx.ProgDynamic, Section: ".dynamic"}}
+	library := elfOf(elfx.TypeDyn, 0, testkit.ELFSection{Name: ".dynamic", Type: 6, Flags: elfx.SectAlloc, Addr: 0x2000, Data: make([]byte, 0x1000)})
+	library.Progs = []testkit.ELFProg{{Type: elfx.ProgDynamic, Section: ".dynamic"}}
+	b := testkit.New(binary.LittleEndian)
+	b.D64(1).Diff(8, "program", "", list)
+	entry := func(name, next string, bias, dynamic uint64) {
+		b.Mark(name).D64(bias).Diff(8, name+" name", "", list).D64(dynamic)
+		if next == "" {
+			b.D64(0)
+		} else {
+			b.Diff(8, next, "", list)
+		}
+	}
+	entry("program", "vdso", 0, dynamicAt)
+	entry("vdso", "library", 0x5000_0000, 0x5000_1000)
+	entry("library", "linker", libraryAt, libraryAt+0x2000)
+	entry("linker", "", linkerAt, linkerAt+0x2000)
+	for name, text := range map[string]string{"program": "", "vdso": "linux-vdso.so.1", "library": "/lib/a.so", "linker": ""} {
+		b.Mark(name + " name").Str(text)
+	}
+	dir := t.TempDir()
+	write(t, dir, "bin/prog", program.File())
+	write(t, dir, "lib/a.so", library.File())
+	write(t, dir, "lib/ld.so", library.File())
+	memory := program.Memory()
+	for name, tt := range map[string]struct {
+		auxv core.Auxv
+		want map[uint64]string
+	}{
+		"a dynamic program": {
+			core.Auxv{{Type: core.ATPhdr, Value: programAt + 64}, {Type: core.ATBase, Value: linkerAt}},
+			map[uint64]string{programAt: "/bin/prog", libraryAt: "/lib/a.so", linkerAt: "/lib/ld.so"},
+		},
+		"a linker without a name": {
+			core.Auxv{{Type: core.ATPhdr, Value: programAt + 64}}, map[uint64]string{programAt: "/bin/prog", libraryAt: "/lib/a.so"},
+		},
+		"no auxiliary vector": {nil, map[uint64]string{}},
+	} {
+		s := Find(&core.Image{
+			Arch: arch.AMD64, Executable: "/bin/prog", Auxv: tt.auxv,
+			Mem: &testkit.Memory{Segs: map[uint64][]byte{programAt: memory, list: b.Done()}},
+		}, Options{Sysroot: dir})
+		got := map[uint64]string{}
+		for m := range s.All() {
+			got[m.Lo] = m.Path
+			if m.Image() == nil || m.Main != (m.Path == "/bin/prog") || m.Hi <= m.Lo+0x2000 || m.Hi > m.Lo+0x3000 || m.Bias != m.Lo && !m.Main || m.Bias != 0 && m.Main {
+				t.Errorf("%s: got %+v", name, m)
+			}
+		}
+		if !maps.Equal(got, tt.want) {
+			t.Errorf("%s: got %v, want %v", name, got, tt.want)
+		}
+		s.Close()
 	}
 }

@@ -66,9 +66,8 @@ type fileKey struct{ path, held string }
 func (s *Set) indexHeaders() map[fileKey]*elfx.File {
 	index := map[fileKey]*elfx.File{}
 	for _, at := range s.sites {
-		key := fileKey{at.path, at.held}
-		if f := at.memory(); f != nil && index[key] == nil {
-			index[key] = f
+		if key := (fileKey{at.path, at.held}); index[key] == nil {
+			index[key] = at.memory()
 		}
 	}
 	return index
@@ -206,7 +205,7 @@ func orNone(s string) string {
 func (l *loader) fetchImage() {
 	s, m := l.site, l.m
 	client := s.set.opts.Debuginfod
-	if client == nil || m.BuildID == "" {
+	if client == nil {
 		return
 	}
 	name, err := client.Executable(m.BuildID)
@@ -249,11 +248,14 @@ func (s *Set) openELF(name string) (*elfx.File, func(), error) {
 
 // openProposed is openELF for a file that the resolver proposed.
 func (s *Set) openProposed(name string) (*elfx.File, func(), error) {
-	file, err := s.files.Open(name)
-	if err != nil {
-		return nil, nil, err
+	file := s.img.Held[name]
+	if file == nil {
+		var err error
+		if file, err = s.files.Open(name); err != nil {
+			return nil, nil, err
+		}
+		defer file.Close()
 	}
-	defer file.Close()
 	f, release, err := elfx.OpenFile(file)
 	if err == nil {
 		f.Budget = &s.budget

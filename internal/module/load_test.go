@@ -186,6 +186,9 @@ func TestFindFile(t *testing.T) {
 		if m.Match != tt.match || m.Files.Foreign != tt.foreign || (m.Image() != nil) != (tt.image || tt.inMemory) {
 			t.Errorf("%s: got %s, %+v, image %v", name, m.Match, m.Files, m.Image() != nil)
 		}
+		if tt.image && m.Image().Budget != &set.budget {
+			t.Errorf("%s: its compressed sections do not count", name)
+		}
 		if tt.image != (m.Files.Image == file) || m.Files.Image != m.Files.Open || tt.inMemory && m.Image() != set.sites[0].memory() {
 			t.Errorf("%s: got files %+v", name, m.Files)
 		}
@@ -205,6 +208,46 @@ func TestFindFile(t *testing.T) {
 		if tt.image && m.ID() != m.BuildID && m.ID() != m.Path || m.BuildID == "" && m.ID() != "/lib/x" || m.Name() != "x" {
 			t.Errorf("%s: got %q, %q", name, m.ID(), m.Name())
 		}
+	}
+}
+
+// A file with debug information alone, at the place of the library, names what is in
+// memory. The files of a set are closed with it.
+func TestDebugFileAtPath(t *testing.T) {
+	debugOnly := named(elfOf(elfx.TypeDyn, 0, text(elfx.SectNobits), note(idA)), "f")
+	debugOnly.Progs = []testkit.ELFProg{{Type: elfx.ProgNote, Flags: 4, Section: ".note.gnu.build-id"}}
+	tables := withID(idA)
+	tables.Progs = append(tables.Progs, testkit.ELFProg{Type: elfx.ProgGNUEHFrame, Flags: 4, Section: ".text"})
+	dir := t.TempDir()
+	write(t, dir, "lib/x", debugOnly.File())
+	set := oneLibrary(t, tables.Memory(), Options{Sysroot: dir})
+	locs := set.Locate(libraryAt+0x1008, nil)
+	if len(locs) != 1 || locs[0].Func != "f" || locs[0].Offset != 8 {
+		t.Errorf("got %+v, %v", locs, set.Problems())
+	}
+	if got := set.sites[0].open(); got.Match != report.MatchMemory || got.DebugFile() != filepath.Join(dir, "lib/x") {
+		t.Errorf("got %s, debug file %q", got.Match, got.DebugFile())
+	}
+	library := t.TempDir()
+	write(t, library, "lib/x", withID(idA).File())
+	for _, root := range []string{dir, library} {
+		testkit.Leaks(t, 100, func(int) {
+			set := Find(set.Image(), Options{Sysroot: root})
+			if set.sites[0].open().Image() == nil {
+				t.Error("got no image")
+			}
+			set.Close()
+		})
+	}
+}
+
+// An image that is in memory ends where the module does, whatever follows it.
+func TestImageInMemoryEnds(t *testing.T) {
+	tables := withID(idA)
+	tables.Progs = append(tables.Progs, testkit.ELFProg{Type: elfx.ProgGNUEHFrame, Flags: 4, Section: ".text"})
+	m := oneLibrary(t, append(tables.Memory(), make([]byte, 0x8000)...), Options{}).sites[0].open()
+	if m.Match != report.MatchMemory || uint64(len(m.Image().Data)) != m.Hi-m.Lo {
+		t.Errorf("got %s, %#x bytes of %#x", m.Match, len(m.Image().Data), m.Hi-m.Lo)
 	}
 }
 

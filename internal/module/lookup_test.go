@@ -179,6 +179,7 @@ func TestAddSource(t *testing.T) {
 		"a dynamic symbol of it":        {dynamic(0x1000, dwarf(function)), []symbol.Location{{Func: "dyn", Offset: 8, From: symbol.FromDynsym}}},
 		"a dynamic symbol of another":   {dynamic(0x1000, dwarf("  subprogram name=real low_pc=0x1004 high_pc=0x40\n")), []symbol.Location{{Func: "real", Offset: 4, From: symbol.FromDWARF}}},
 		"a dynamic symbol, no function": {dynamic(0x1000, dwarf("")), []symbol.Location{{Func: "dyn", Offset: 8, From: symbol.FromDynsym}}},
+		"a symbol from before it":       {named(withID("", dwarf("  subprogram name=real low_pc=0x1004 high_pc=0x40\n")...), "f"), []symbol.Location{{Func: "f", Offset: 8, From: symbol.FromSymtab}}},
 		"a function elsewhere":          {named(withID("", dwarf("  subprogram name=real low_pc=0x1020 high_pc=0x40\n")...), "f"), []symbol.Location{{Func: "f", Offset: 8, From: symbol.FromSymtab}}},
 	} {
 		s := modules(parsed(t, tt.e.File()))

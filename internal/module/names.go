@@ -112,7 +112,7 @@ func (n *names) findDebug() *debugFile {
 func (n *names) fetchDebug() *debugFile {
 	client := n.set.opts.Debuginfod
 	local := n.local()
-	if local != nil || client == nil || n.file == "" || n.query.BuildID == "" || hasContents(n.image, ".debug_info") {
+	if local != nil || client == nil || n.file == "" || hasContents(n.image, ".debug_info") {
 		return local
 	}
 	name, err := client.DebugInfo(n.query.BuildID)

@@ -72,6 +72,31 @@ func TestDebugFile(t *testing.T) {
 	}
 }
 
+// A file that is not the debug file of a library is closed at once.
+func TestWrongDebugFileClosed(t *testing.T) {
+	dir := t.TempDir()
+	e := withID(idA)
+	write(t, dir, "root/lib/x", e.File())
+	write(t, dir, "debug/.build-id/aa/aaaaaa00000001.debug", named(withID(idB), "f").File())
+	img := oneLibrary(t, e.Memory(), Options{}).Image()
+	testkit.Leaks(t, 100, func(int) {
+		set := Find(img, Options{Sysroot: filepath.Join(dir, "root"), DebugDirs: []string{filepath.Join(dir, "debug")}})
+		if m := set.sites[0].open(); m.Image() == nil || m.DebugFile() != "" {
+			t.Errorf("got debug file %q, %v", m.DebugFile(), set.Problems())
+		}
+		set.Close()
+	})
+}
+
+// Of a module without an image no names are looked up.
+func TestPrepareNothing(t *testing.T) {
+	set := oneLibrary(t, nil, Options{})
+	m := set.sites[0].open()
+	if set.Prepare(m, []uint64{libraryAt}); m.Symbols() != nil || len(set.Problems()) != 0 {
+		t.Errorf("got %v", set.Problems())
+	}
+}
+
 // TestFetchDebug has what servers give for a library that lacks debug information.
 func TestFetchDebug(t *testing.T) {
 	symbols := named(withID(idA), "f").File()

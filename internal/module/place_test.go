@@ -54,14 +54,16 @@ func TestFileMemory(t *testing.T) {
 // TestPlace tells what is at an address, also between and beyond mappings.
 func TestPlace(t *testing.T) {
 	s := &Set{img: &core.Image{Mappings: []core.Mapping{
-		{Lo: 0x1000, Hi: 0x3000, Path: "/a", Exec: true}, {Lo: 0x5000, Hi: 0x6000}, {Lo: 0x6000, Hi: 0x7000, Exec: true},
+		{Lo: 0x1000, Hi: 0x3000, Path: "/a", Exec: true}, {Lo: 0x5000, Hi: 0x6000}, {Lo: 0x6000, Hi: 0x7000, Exec: true}, {Lo: 0x8000, Hi: 0xb000, Exec: true},
 	}}}
 	s.jit.once.Do(func() {}) // no code that was made is looked for
 	known, foreign := &site{set: s, lo: 0x1000, hi: 0x2000}, &site{set: s, lo: 0x2000, hi: 0x3000}
 	module := &Module{}
 	known.once.Do(func() { known.module = module })
 	foreign.once.Do(func() { foreign.module = &Module{Files: Files{Foreign: true}} })
-	s.sites = []*site{known, foreign}
+	within := &site{set: s, lo: 0x9000, hi: 0xa000}
+	within.once.Do(func() { within.module = module })
+	s.sites = []*site{known, foreign, within}
 	s.layOut()
 	for addr, want := range map[uint64]unwind.Place{
 		0x0fff: {},
@@ -73,6 +75,9 @@ func TestPlace(t *testing.T) {
 		0x5800: {Lo: 0x5000, Hi: 0x6000},
 		0x6fff: {Lo: 0x6000, Hi: 0x7000, Executable: true},
 		0x7000: {},
+		0x8800: {Lo: 0x8000, Hi: 0x9000, Executable: true},
+		0x9800: {Lo: 0x9000, Hi: 0xa000, Executable: true, Module: &module.Tables},
+		0xa800: {Lo: 0xa000, Hi: 0xb000, Executable: true},
 	} {
 		if got := s.Place(addr); got != want {
 			t.Errorf("%#x: got %+v, want %+v", addr, got, want)

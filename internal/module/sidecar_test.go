@@ -86,6 +86,7 @@ func TestSidecarChoice(t *testing.T) {
 				write(t, dir, sub+"/"+name, data)
 			}
 		}
+		write(t, dir, "1/.sframe", withID("", sframeAt(t, ".sframe", elfx.SectGNUSFrame, 0x4000, 0x1080)).File()) // for none
 		mem := tt.library.Memory()
 		if how == "for no build-id" {
 			mem = tt.library.File()
@@ -110,4 +111,21 @@ func TestSidecarChoice(t *testing.T) {
 			t.Errorf("%s: described as %+v", how, d)
 		}
 	}
+}
+
+// A sidecar that is not used is closed at once, and one that is used with the set.
+func TestSidecarClosed(t *testing.T) {
+	dir := t.TempDir()
+	e := withID(idA)
+	write(t, dir, "root/lib/x", e.File())
+	write(t, dir, "1/"+idA+".sframe", withID(idB).File())
+	write(t, dir, "2/"+idA+".sframe", withID(idA, sframeAt(t, ".sframe", elfx.SectGNUSFrame, 0x4000, 0x1080)).File())
+	img := oneLibrary(t, e.Memory(), Options{}).Image()
+	testkit.Leaks(t, 100, func(int) {
+		set := Find(img, Options{Sysroot: dir + "/root", SFrameDirs: []string{dir + "/1", dir + "/2"}})
+		if set.sites[0].open().Tables.SFrame == nil {
+			t.Errorf("got no sidecar: %v", set.Problems())
+		}
+		set.Close()
+	})
 }

@@ -92,6 +92,8 @@ func TestFindTables(t *testing.T) {
 		data := testkit.New(binary.LittleEndian).D8(version, 0x1b, 0xff, 0xff).D32(1<<32 - 0x2004).Done()
 		return testkit.ELFSection{Name: ".eh_frame_hdr", Type: elfx.SectProgbits, Flags: elfx.SectAlloc, Addr: 0x5000, Data: data}
 	}
+	elsewhere := hdr(1) // whose .eh_frame is at another address than the section of that name
+	elsewhere.Addr = 0x7000
 	for name, tt := range map[string]struct {
 		e       *testkit.ELF
 		want    [3]string // at 0x1000, 0x1040 and 0x1080
@@ -104,6 +106,7 @@ func TestFindTables(t *testing.T) {
 		"all":                   {withID("", ehFrame, debugFrame, sframeSection), [3]string{"cfi", "cfi", "sframe"}, ""},
 		"PT_GNU_SFRAME":         {segment(withID("", sframeSection), elfx.ProgGNUSFrame, ".sframe"), [3]string{"", "", "sframe"}, ""},
 		"PT_GNU_EH_FRAME":       {segment(withID("", ehFrame, hdr(1)), elfx.ProgGNUEHFrame, ".eh_frame_hdr"), [3]string{"cfi"}, ""},
+		"a header of others":    {withID("", ehFrame, elsewhere), [3]string{"cfi"}, ""},
 		"damaged .sframe":       {withID("", damaged), [3]string{}, "/lib/x: "},
 		"damaged .eh_frame_hdr": {segment(withID("", ehFrame, hdr(9)), elfx.ProgGNUEHFrame, ".eh_frame_hdr"), [3]string{}, "/lib/x: "},
 		"two .sframe":           {withID("", sframeSection, sframeAt(t, ".sframe", elfx.SectGNUSFrame, 0x6000, 0x1000)), [3]string{"", "", "sframe"}, "/lib/x: 2 sections hold SFrame data; only the first, .sframe at 0x4000, is used"},
@@ -173,5 +176,52 @@ func TestEntryAndSlots(t *testing.T) {
 	b := bases(f, libraryAt)
 	if b.Text != libraryAt+0x1000 || b.Data != libraryAt+0x3000 {
 		t.Errorf("got bases %+v", b)
+	}
+}
+
+// Version 1 is that of the final format, unless the section has the name of the draft.
+func TestSFrameOfDraft(t *testing.T) {
+	entry := arch.Row{CFA: arch.RegOffset(arch.AMD64.SP, 8), RA: arch.AtCFA(-8), FP: arch.SameValue(arch.AMD64.FP)}
+	for _, tt := range []struct {
+		section *elfx.Section
+		version sframe.Version
+	}{
+		{nil, sframe.V1}, {&elfx.Section{Name: ".sframe"}, sframe.V1}, {&elfx.Section{Name: elfx.CTFFrameName}, sframe.CTFFrame},
+	} {
+		b := sframe.Builder{Version: tt.version, ABI: sframe.AMD64LE, FixedRA: -8, Funcs: []sframe.FuncRows{
+			{Start: 0x1000, Size: 64, Rows: []sframe.RowAt{{Row: entry}}}, {Start: 0x2000, Size: 64, Rows: []sframe.RowAt{{Row: entry}}},
+		}}
+		data, err := b.Append(nil, 0x4000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := loader{site: &site{set: &Set{img: &core.Image{Arch: arch.AMD64}}}, m: &Module{}}
+		s, err := l.parseSFrame(data, 0x4000, tt.section)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for table, err := range s.Tables() {
+			if err != nil || table.Version != tt.version {
+				t.Errorf("%+v: got version %v, %v, want %v", tt.section, table.Version, err, tt.version)
+			}
+		}
+	}
+}
+
+// TestDebugFrameOfDebugFile has call frame information that only the debug file has.
+func TestDebugFrameOfDebugFile(t *testing.T) {
+	dir := t.TempDir()
+	e := withID(idA)
+	write(t, dir, "root/lib/x", e.File())
+	file := write(t, dir, "debug/.build-id/aa/aaaaaa00000001.debug", named(withID(idA, frames(".debug_frame", 0, 0x1040)), "f").File())
+	opts := Options{Sysroot: dir + "/root", DebugDirs: []string{dir + "/debug"}}
+	m := oneLibrary(t, e.Memory(), opts).sites[0].open()
+	if got := covered(m, 0x1040); got != "cfi" || len(m.Problems()) != 0 || m.DebugFile() != file {
+		t.Errorf("got %q, %v", got, m.Problems())
+	}
+	write(t, dir, "debug/.build-id/aa/aaaaaa00000001.debug", named(withID(idA, section(".debug_frame", "bad")), "f").File())
+	m = oneLibrary(t, e.Memory(), opts).sites[0].open()
+	if got := texts(m.Problems()); len(m.Tables.CFI) != 0 || !strings.HasPrefix(got, "/lib/x: "+file+": ") {
+		t.Errorf("damaged: got problems %q", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -41,10 +42,39 @@ func TestFollowed(t *testing.T) {
 	if got, want := f.below(root, "/l/y"), filepath.Join(root, "a/b/y"); got != want {
 		t.Errorf("got %s, want %s: the link was followed again", got, want)
 	}
-	for i := range maxFollowed + 2 {
+}
+
+// At most 4,096 directories are remembered: the next one takes the place of all.
+func TestMaxFollowed(t *testing.T) {
+	const most = 4096
+	root := t.TempDir()
+	f := followed{}
+	for i := range most {
 		f.below(root, fmt.Sprintf("/%d/x", i))
 	}
-	if len(f.dirs) > maxFollowed || len(f.dirs) == 0 {
-		t.Errorf("got %d directories, want up to %d", len(f.dirs), maxFollowed)
+	if got := len(f.dirs); got != most {
+		t.Errorf("got %d directories, want %d", got, most)
 	}
+	f.below(root, "/more/x")
+	if got := len(f.dirs); got != 1 {
+		t.Errorf("got %d directories after more than that, want 1", got)
+	}
+}
+
+// Many callers may ask at the same time.
+func TestFollowedByMany(t *testing.T) {
+	root := t.TempDir()
+	f := followed{}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 500 {
+				name := fmt.Sprintf("/%d/x", i)
+				if got, want := f.below(root, name), filepath.Join(root, name); got != want {
+					t.Errorf("got %s, want %s", got, want)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -20,6 +20,10 @@ func TestPerfMaps(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "root/tmp/perf-7.map")); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Symlink("given", filepath.Join(dir, "tmp")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir) // in which /tmp is not
 	in := func(name string) string { return filepath.Join(dir, name) }
 	for name, tt := range map[string]struct {
 		opts Options

@@ -135,8 +135,6 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// Files that did not change are not opened again: here they hold something else
-// in the same place, with the same size and time.
 // A cache in which no file can be made is done without. Here the names of its
 // files would be longer than systems allow; users may have it read-only.
 func TestKeptInNoFile(t *testing.T) {
@@ -153,6 +151,8 @@ func TestKeptInNoFile(t *testing.T) {
 	}
 }
 
+// Files that did not change are not opened again: here they hold something else
+// in the same place, with the same size and time.
 func TestKeptOpensNothing(t *testing.T) {
 	tree := t.TempDir()
 	opts := Options{Paths: []string{tree}, CacheDir: t.TempDir(), DebugDirs: []string{}}

@@ -22,6 +22,7 @@ func TestSources(t *testing.T) {
 		{"as it is", "/src/a.c", Options{}, "", "", []string{"/src/a.c"}},
 		{"replaced", "/src/a.c", Options{}, "/src", "/home/me/", []string{"/home/me/a.c", "/src/a.c"}},
 		{"trailing slash", "/src/a.c", Options{}, "/src/", "/home/me", []string{"/home/me/a.c", "/src/a.c"}},
+		{"replaced whole", "/src/a.c", Options{}, "/src/a.c", "/home/b.c", []string{"/home/b.c", "/src/a.c"}},
 		{"not a whole element", "/src2/a.c", Options{}, "/src", "/home", []string{"/src2/a.c"}},
 		{"relative", "nptl/a.c", Options{}, "nptl", "/glibc/nptl", []string{"/glibc/nptl/a.c", cwd + "/nptl/a.c"}},
 		{"all that are relative", "nptl/a.c", Options{}, "", "/glibc", []string{"/glibc/nptl/a.c", cwd + "/nptl/a.c"}},
@@ -36,6 +37,7 @@ func TestSources(t *testing.T) {
 		{"live, out of its root", "/../../etc/passwd", Options{ProcessRoot: root}, "/x", "/y", []string{root + "/etc/passwd"}},
 		{"live, replaced", "/src/a.c", Options{ProcessRoot: root}, "/src", "/home/me", []string{"/home/me/a.c", root + "/src/a.c"}},
 		{"live, relative", "nptl/a.c", Options{ProcessRoot: root}, "", "", nil},
+		{"live, relative, whose root may not answer", "nptl/a.c", Options{NoRoot: true}, "", "", nil},
 		{"live, with a sysroot", "/src/a.c", Options{ProcessRoot: cwd, Sysroot: root}, "", "", []string{root + "/src/a.c"}},
 	}
 	for _, tt := range tests {

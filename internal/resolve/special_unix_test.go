@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 )
@@ -55,5 +56,32 @@ func TestKeptByOthers(t *testing.T) {
 	}
 	if k := openKept(opts); len(k.ids) != 0 || k.file != "" {
 		t.Errorf("another user's: got %v, to be kept in %q", k.ids, k.file)
+	}
+}
+
+// A file that another has replaced is read again, though it has the same time and size.
+func TestKeptReplaced(t *testing.T) {
+	opts := Options{Paths: []string{t.TempDir()}, CacheDir: t.TempDir()}
+	for i := range minKept {
+		write(t, program(uint64(i)+1), opts.Paths[0], strconv.Itoa(i))
+	}
+	New(opts).byID()
+	name := filepath.Join(opts.Paths[0], "9")
+	was, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if inode(was) == 0 {
+		t.Errorf("%s has no inode", name)
+	}
+	other := write(t, program(0xabcd), t.TempDir(), "other")
+	if err := os.Chtimes(other, was.ModTime(), was.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(other, name); err != nil {
+		t.Fatal(err)
+	}
+	if got := New(opts).withID("000000000000abcd"); !slices.Equal(got, []string{name}) {
+		t.Errorf("got %q, want %q", got, name)
 	}
 }
