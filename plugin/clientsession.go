@@ -10,6 +10,8 @@ import (
 	"github.com/sfcore/sfcore/report"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/sfcore/sfcore/plugin/proto"
 )
@@ -113,8 +115,31 @@ func (s *Session) Modules(ctx context.Context) ([]report.Module, error) {
 	return collect(stream, err, moduleReport)
 }
 
-// Report returns everything that "sfcore bt --format json" prints, but for what threads
-// wait for.
+// Waits returns what threads wait for; nothing if the plugin is too old to tell.
+func (s *Session) Waits(ctx context.Context) (report.Waiting, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := s.rpc.Waits(ctx, &proto.WaitsRequest{Session: s.id})
+	var w report.Waiting
+	for err == nil {
+		var m *proto.Waiting
+		if m, err = stream.Recv(); err != nil {
+			break
+		}
+		if wait := m.GetWait(); wait != nil {
+			w.Waits = append(w.Waits, waitReport(wait))
+		}
+		if deadlock := m.GetDeadlock(); deadlock != nil {
+			w.Deadlocks = append(w.Deadlocks, ids(deadlock.GetTids()))
+		}
+	}
+	if !errors.Is(err, io.EOF) && status.Code(err) != codes.Unimplemented {
+		return report.Waiting{}, err
+	}
+	return w, nil
+}
+
+// Report returns everything that "sfcore bt --format json" prints.
 func (s *Session) Report(ctx context.Context) (*report.Document, error) {
 	var threads []report.Thread
 	for th, err := range s.Stacks(ctx, true) {
@@ -122,6 +147,10 @@ func (s *Session) Report(ctx context.Context) (*report.Document, error) {
 			return nil, err
 		}
 		threads = append(threads, th)
+	}
+	waiting, err := s.Waits(ctx)
+	if err != nil {
+		return nil, err
 	}
 	modules, err := s.Modules(ctx)
 	if err != nil {
@@ -131,7 +160,7 @@ func (s *Session) Report(ctx context.Context) (*report.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Threads, r.Modules = append([]report.Thread{}, threads...), append([]report.Module{}, modules...)
+	r.Threads, r.Modules, r.Waiting = append([]report.Thread{}, threads...), append([]report.Module{}, modules...), waiting
 	return r, nil
 }
 

@@ -21,7 +21,8 @@ func TestRoundTrip(t *testing.T) {
 	var head report.Document
 	fill(reflect.ValueOf(&head).Elem(), 0)
 	head.Threads, head.Modules = nil, nil
-	head.Waiting = report.Waiting{} // the protocol does not have it
+	waiting := head.Waiting
+	head.Waiting = report.Waiting{} // in messages of its own
 	var thread report.Thread
 	fill(reflect.ValueOf(&thread).Elem(), 100)
 	for i := range thread.Frames {
@@ -39,6 +40,11 @@ func TestRoundTrip(t *testing.T) {
 	}
 	check(t, whole, thread)
 	check(t, must(moduleReport(wire(t, moduleMessage(&module))))(t), module)
+	if len(waiting.Waits) == 0 || len(waiting.Deadlocks) == 0 {
+		t.Fatalf("got %+v, want waits and deadlocks", waiting)
+	}
+	check(t, waitReport(wire(t, waitMessage(&waiting.Waits[0]))), waiting.Waits[0])
+	check(t, ids(tidMessages(waiting.Deadlocks[0])), waiting.Deadlocks[0])
 	check(t, *must(headReport(wire(t, headMessage(&report.Document{Problems: []string{}}))))(t), report.Document{Problems: []string{}})
 }
 

@@ -74,6 +74,9 @@ func goroutineMessages(g *report.Goroutine, complete bool) []*proto.Goroutine {
 	first, last := parts[0], parts[len(parts)-1]
 	first.Status, first.WaitReason, first.Tid, first.Runtime = text(g.Status), text(g.WaitReason), int64(g.TID), g.Runtime
 	first.Start, first.Created = placeMessage(g.Start), placeMessage(g.Created)
+	if w := g.WaitsFor; w != nil {
+		first.WaitKind, first.WaitAddress = string(w.Kind), uint64(w.Address)
+	}
 	last.Stop = &proto.Stop{Reason: g.Stop.Reason.String(), Detail: text(g.Stop.Detail)}
 	last.Complete = complete
 	if d := g.Delve; d != nil {
@@ -145,6 +148,9 @@ func joinGoroutine(g *report.Goroutine, m *proto.Goroutine) (*report.Goroutine, 
 		g = &report.Goroutine{
 			ID: m.GetId(), Status: m.GetStatus(), WaitReason: m.GetWaitReason(), TID: int(m.GetTid()), Runtime: m.GetRuntime(),
 			Start: placeReport(m.GetStart()), Created: placeReport(m.GetCreated()), Frames: []report.GoroutineFrame{},
+		}
+		if kind := m.GetWaitKind(); kind != "" {
+			g.WaitsFor = &report.WaitsFor{Kind: report.WaitKind(kind), Address: report.Addr(m.GetWaitAddress())}
 		}
 	}
 	if g.ID != m.GetId() || len(g.Frames)+len(m.GetFrames()) > maxStack {

@@ -8,11 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
 
@@ -40,9 +39,6 @@ func TestMain(m *testing.M) {
 		hostToBeKilled()
 		return
 	}
-	if os.Getenv(probeEnv) != "" {
-		return
-	}
 	flag.Parse()
 	if !canStart() {
 		if err := flag.Set("test.skip", "^(Example|TestStart|TestReattach|TestKilled.*)$"); err != nil {
@@ -54,14 +50,7 @@ func TestMain(m *testing.M) {
 
 // canStart reports whether this test's program can be started as a process:
 // where all of it runs in an emulator, as qemu-user, the kernel cannot.
-var canStart = sync.OnceValue(func() bool {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), probeEnv+"=1")
-	return !errors.Is(cmd.Run(), syscall.ENOEXEC)
-})
-
-// probeEnv makes this test's program end at once.
-const probeEnv = "SFCORE_TEST_PROBE"
+func canStart() bool { return !testkit.Emulated() }
 
 func openTest(ctx context.Context, p Spec) (*process.Process, error) {
 	var img *core.Image
@@ -118,7 +107,6 @@ func reportOf(t testing.TB, p Spec) *report.Document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Waiting = report.Waiting{} // the protocol does not have it
 	return r
 }
 

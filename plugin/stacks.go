@@ -27,13 +27,8 @@ func (s *service) Stacks(req *proto.StacksRequest, out grpc.ServerStreamingServe
 	if err != nil {
 		return err
 	}
-	var t *process.Process
-	var threads []*core.Thread
-	if err := sess.with(func(open *process.Process) (err error) {
-		t = open
-		threads, err = sess.threads(req.GetTids())
-		return err
-	}); err != nil {
+	t, threads, err := sess.threads(req.GetTids())
+	if err != nil {
 		return err
 	}
 	// A call with a slow reader does not keep the session in use, only walks do.
@@ -68,20 +63,25 @@ func (s *service) Stacks(req *proto.StacksRequest, out grpc.ServerStreamingServe
 	return sess.failure()
 }
 
-// threads returns the threads to be walked. The session must be in use.
-func (s *session) threads(tids []int64) ([]*core.Thread, error) {
-	if len(tids) == 0 {
-		return s.process.Threads(), nil
+// threads returns the process and the threads to be walked.
+func (s *session) threads(tids []int64) (*process.Process, []*core.Thread, error) {
+	s.use.RLock()
+	defer s.use.RUnlock()
+	switch {
+	case s.process == nil || s.ctx.Err() != nil:
+		return nil, nil, errClosed
+	case len(tids) == 0:
+		return s.process, s.process.Threads(), nil
 	}
 	threads := make([]*core.Thread, 0, len(tids))
 	for _, tid := range tids {
 		th, err := s.thread(tid)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		threads = append(threads, th)
 	}
-	return threads, nil
+	return s.process, threads, nil
 }
 
 // failure is why the host did not keep its promises; nil if it did.

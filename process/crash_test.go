@@ -31,6 +31,8 @@ func TestMeaning(t *testing.T) {
 	}{
 		"abort":               {arch.AMD64, sent("SIGABRT", 7), pc, report.FaultAbort, "the program called abort"},
 		"raise":               {arch.AMD64, sent("SIGTERM", 7), pc, report.FaultSelf, "the program sent itself the signal"},
+		"abort, no sender":    {arch.AMD64, core.Signal{Name: "SIGABRT", Thread: 1, SenderPID: 7}, pc, "", ""},
+		"raise, no sender":    {arch.AMD64, core.Signal{Name: "SIGTERM", Thread: 1, SenderPID: 7}, pc, "", ""},
 		"kill":                {arch.AMD64, sent("SIGABRT", 8), pc, report.FaultSent, "sent by process 8 of user 1000"},
 		"non-canonical":       {arch.AMD64, signal("SIGSEGV", "SI_KERNEL"), pc, report.FaultNonCanonical, "the processor refused the instruction, most often because it used a non-canonical address, which no pointer can have"},
 		"no address":          {arch.S390X, signal("SIGSEGV", "SI_KERNEL"), pc, "", ""},
@@ -48,6 +50,7 @@ func TestMeaning(t *testing.T) {
 		"misaligned":          {arch.AMD64, at("SIGBUS", "BUS_ADRALN", 0x600011), pc, report.FaultMisaligned, "a misaligned access to 0x600011"},
 		"a null call":         {arch.AMD64, at("SIGSEGV", "SEGV_MAPERR", 0), 0, report.FaultNullCall, "a call or jump through a null pointer"},
 		"the last null call":  {arch.AMD64, at("SIGSEGV", "SEGV_MAPERR", 0xffff), 0xffff, report.FaultNullCall, "a call or jump through a null pointer"},
+		"from low code":       {arch.AMD64, at("SIGSEGV", "SEGV_ACCERR", 0x500010), 0x10, report.FaultBadAccess, "an access to 0x500010, which is mapped, but does not allow this access"},
 		"null":                {arch.AMD64, at("SIGSEGV", "SEGV_MAPERR", 0), pc, report.FaultNullAccess, "an access through a null pointer, at offset 0x0"},
 		"null and an offset":  {arch.AMD64, at("SIGSEGV", "SEGV_MAPERR", 0xffff), pc, report.FaultNullAccess, "an access through a null pointer, at offset 0xffff"},
 		"just beyond":         {arch.AMD64, at("SIGSEGV", "SEGV_MAPERR", 0x10000), pc, report.FaultBadAccess, "an access to 0x10000, which is not mapped"},
@@ -63,13 +66,15 @@ func TestMeaning(t *testing.T) {
 		th := core.Thread{ID: 1}
 		th.Regs.Set(tt.arch.PC, tt.pc)
 		th.Regs.Set(tt.arch.SP, sp)
-		img := &core.Image{Arch: tt.arch, PID: 7, Threads: []core.Thread{{ID: 2}, th}, Mappings: mapped, Mem: memreader.NewSpace([]memreader.Segment{{Addr: sp - 8, Size: 1, Data: []byte{1}}}), Signal: &tt.signal}
+		other := core.Thread{ID: 3}
+		other.Regs.Set(tt.arch.SP, sp/2)
+		img := &core.Image{Arch: tt.arch, PID: 7, Threads: []core.Thread{{ID: 2}, th, other}, Mappings: mapped, Mem: memreader.NewSpace([]memreader.Segment{{Addr: sp - 8, Size: 1, Data: []byte{1}}}), Signal: &tt.signal}
 		p := New(img, Options{Sysroot: t.TempDir()})
 		r := p.Signal()
 		if r.Fault != tt.fault || r.Meaning != tt.want {
 			t.Errorf("%s: got %q, %q, want %q, %q", name, r.Fault, r.Meaning, tt.fault, tt.want)
 		}
-		if pc := p.crashedAt(&core.Signal{Thread: 3}); pc != 0 {
+		if pc := p.crashedAt(&core.Signal{Thread: 4}); pc != 0 {
 			t.Errorf("%s: got %#x of a thread that is not there", name, pc)
 		}
 		p.Close()

@@ -45,6 +45,9 @@ func (p *Process) describeSource() report.Source {
 			Kind: "live", PID: img.PID, NSPID: live.NSPID, Time: live.Time.Format(time.RFC3339Nano),
 			StoppedFor: live.StoppedFor.Nanoseconds(), Copied: live.Copied, Ended: live.Ended,
 		}
+		if live.Dying {
+			s.Kind = "crash"
+		}
 		for _, phase := range live.Phases {
 			s.Phases = append(s.Phases, report.Phase{Name: phase.Name, Took: phase.Took.Nanoseconds(), Stopped: phase.Held})
 		}

@@ -1,8 +1,12 @@
 package process
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +14,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/internal/symbol"
+	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
@@ -149,8 +154,49 @@ func TestStopDetail(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 	}
+	foreign := newProcess(t, &core.Image{Mappings: missing, Mem: memreader.NewSpace([]memreader.Segment{{Addr: 0x1000, Size: 16, Data: []byte("no ELF image here")[:16]}})})
+	if got := foreign.stopDetail(&Stack{Frames: []unwind.Frame{{PC: 0x1008, Exact: true}}, Stop: unwind.Stop{Reason: unwind.NoUnwindInfo, Detail: detail}}); got != "why" {
+		t.Errorf("in a file that is no image: got %q", got)
+	}
+	other := testkit.ELF{Order: binary.BigEndian, Type: 3, Machine: arch.EMS390}
+	mismatch := newProcess(t, &core.Image{Mappings: missing})
+	if err := os.MkdirAll(filepath.Join(mismatch.opts.Sysroot, "lib"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(mismatch.opts.Sysroot, "lib/x"), other.File(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := mismatch.stopDetail(&Stack{Frames: []unwind.Frame{{PC: 0x1008, Exact: true}}, Stop: unwind.Stop{Reason: unwind.NoUnwindInfo, Detail: detail}}); got != "the file of /lib/x (build-id missing) was not found; why" {
+		t.Errorf("in another file of its name: got %q", got)
+	}
 	if orNone("") != "missing" || orNone("ab") != "ab" {
 		t.Error("got another word for a build-id")
+	}
+}
+
+// A report of no threads has a list of them that is empty.
+func TestReportNothing(t *testing.T) {
+	r, err := newProcess(t, &core.Image{}).Report(t.Context(), nil)
+	if err != nil || r.Threads == nil || r.Modules == nil || r.Problems == nil || len(r.Threads)+len(r.Modules)+len(r.Problems) != 0 {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+// Modules come in the order of their addresses, as long as they are asked for.
+func TestModulesYielded(t *testing.T) {
+	p := newProcess(t, &core.Image{Mappings: []core.Mapping{{Lo: 0x5000, Hi: 0x6000, Path: "/b", Exec: true}, {Lo: 0x1000, Hi: 0x2000, Path: "/a", Exec: true}}})
+	var got []string
+	for m := range p.Modules() {
+		got = append(got, m.Path)
+	}
+	if !slices.Equal(got, []string{"/a", "/b"}) || p.ModuleCount() != 2 {
+		t.Errorf("got %q, count %d", got, p.ModuleCount())
+	}
+	for m := range p.Modules() {
+		if m.Path != "/a" {
+			t.Errorf("got %s first", m.Path)
+		}
+		break
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 
 	"github.com/sfcore/sfcore/internal/module"
+	"github.com/sfcore/sfcore/internal/waits"
+	"github.com/sfcore/sfcore/report"
 )
 
 // Modules returns what Next takes over.
@@ -24,4 +26,13 @@ func (p *Process) SymbolAt(pc uint64) (name string, start uint64) {
 		return "", 0
 	}
 	return cmp.Or(f.LinkageName, f.Name), pc - f.Offset
+}
+
+// WaitingWithin is Waiting with other bounds on the search for guards. It also tells how
+// many places were looked at, and how many parts of guards were read.
+func WaitingWithin(w *Waits, places, parts int) (r report.Waiting, seen, read int) {
+	g := guards{process: w.process, maxPlaces: places, left: parts}
+	list := w.waiters()
+	g.inferOwners(list)
+	return waits.Gather(list), len(g.places), parts - g.left
 }

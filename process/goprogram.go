@@ -55,12 +55,17 @@ func (p *Process) Goroutines() (iter.Seq[gostack.Goroutine], error) {
 		return nil, ErrNoGo
 	}
 	program := gostack.Program{
-		Arch: p.img.Arch, Mem: p.Memory(), Find: p.GoFunction, Version: symbol.GoVersion(m.Image()),
-	}
-	for _, s := range m.Image().Progs {
-		if s.Type == elfx.ProgLoad && s.Flags&elfx.ProgWrite != 0 {
-			program.Data = append(program.Data, memreader.Segment{Addr: s.Vaddr + m.Bias, Size: s.Memsz})
-		}
+		Arch: p.img.Arch, Mem: p.Memory(), Find: p.GoFunction, Version: symbol.GoVersion(m.Image()), Data: writable(m.Image().Progs, m.Bias),
 	}
 	return program.Goroutines()
+}
+
+// writable returns the memory of a program's variables.
+func writable(progs []elfx.Prog, bias uint64) (data []memreader.Segment) {
+	for i := range progs {
+		if s := &progs[i]; s.Type == elfx.ProgLoad && s.Flags&elfx.ProgWrite != 0 {
+			data = append(data, memreader.Segment{Addr: s.Vaddr + bias, Size: s.Memsz})
+		}
+	}
+	return data
 }

@@ -55,17 +55,23 @@ var (
 	tracedPC   = regexp.MustCompile(` fp=0x[0-9a-f]+ sp=0x([0-9a-f]+) pc=0x([0-9a-f]+)$`)
 )
 
-// traceback returns what the runtime printed of goroutines: their frames, the
-// innermost first, without inlined ones.
-func traceback(t *testing.T, name string) [][]mixedFrame {
+// runtimeLines returns the lines that the runtime printed as the program crashed.
+func runtimeLines(t *testing.T, name string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(mixedDir, name, "runtime.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return strings.Split(string(text), "\n")
+}
+
+// traceback returns what the runtime printed of goroutines: their frames, the
+// innermost first, without inlined ones.
+func traceback(t *testing.T, name string) [][]mixedFrame {
+	t.Helper()
 	var all [][]mixedFrame
 	var function string
-	for _, line := range strings.Split(string(text), "\n") {
+	for _, line := range runtimeLines(t, name) {
 		if strings.HasPrefix(line, "goroutine ") {
 			all = append(all, nil)
 		}

@@ -74,7 +74,7 @@ func (p *Process) openSource(file, buildID string) *os.File {
 			p.modules.Note(fmt.Errorf("source lines are not shown: %w", err))
 		}
 	}
-	if p.servers == nil || buildID == "" || !path.IsAbs(file) {
+	if p.servers == nil || !path.IsAbs(file) {
 		return nil
 	}
 	name, err := p.servers.Source(buildID, file)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -24,6 +25,11 @@ type Stack struct {
 // for the kernel, is empty, and so complete.
 func (s *Stack) Complete() bool {
 	return s.Thread.State == core.Zombie || s.Thread.State == core.KernelWorker || s.Stop.Complete() && s.Frames[len(s.Frames)-1].Trust != unwind.Guess
+}
+
+// Clone returns a copy that stays valid when the Walker is used again.
+func (s *Stack) Clone() *Stack {
+	return &Stack{Thread: s.Thread, Frames: slices.Clone(s.Frames), Stop: s.Stop}
 }
 
 // Stack walks the stack of thread tid. The error is [ErrNoThread]. For several

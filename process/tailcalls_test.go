@@ -65,3 +65,29 @@ func TestTailSearchBounded(t *testing.T) {
 		}
 	}
 }
+
+// The longest way that is followed has 32 jumps, and 256 functions are looked at.
+func TestTailSearchBounds(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		jumps, aside uint64 // jumps one after the other, and dead ends from the first function
+		want         bool
+	}{
+		{"the longest way", 32, 0, true}, {"a longer way", 33, 0, false}, {"many functions", 1, 255, true}, {"too many functions", 1, 256, false},
+	} {
+		s := tailSearch{to: tt.jumps, seen: map[uint64]tailState{}, jumps: func(at uint64) (jumps []jump, all bool) {
+			if at == 0 {
+				for i := range tt.aside {
+					jumps = append(jumps, jump{to: 1000 + i})
+				}
+			}
+			if at < tt.jumps {
+				jumps = append(jumps, jump{to: at + 1})
+			}
+			return jumps, true
+		}}
+		if got := s.visit(0); got != tt.want || got && len(s.found) != int(tt.jumps) {
+			t.Errorf("%s: got %v, %d jumps", tt.name, got, len(s.found))
+		}
+	}
+}

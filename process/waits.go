@@ -16,8 +16,14 @@ type Waits struct {
 	process *Process
 	threads map[uint32]int // ids in reports, by those that the process uses; 0 if several threads have one
 
-	mu      sync.Mutex
-	waiters []waits.Waiter
+	mu    sync.Mutex
+	added []addedThreads
+}
+
+// addedThreads are threads that have the same stack.
+type addedThreads struct {
+	function waits.Function // in which they wait, if they do
+	threads  []*core.Thread
 }
 
 // NewWaits returns a Waits for the threads of p.
@@ -41,30 +47,43 @@ func (w *Waits) Add(r *report.Thread, threads ...*core.Thread) {
 	if len(r.Frames) == 0 || !r.Frames[0].Exact {
 		return
 	}
-	p, function, found := w.process, waits.Waits(r.Frames), []waits.Waiter(nil)
-	memory := waits.Memory{Words: &memreader.Words{R: p.img.Mem, BigEndian: p.img.Arch.BigEndian}, Thread: w.thread}
-	p.modules.Guard(p.img.Path, func() {
-		for _, th := range threads {
-			if c, ok := p.futex(th, function); ok && memory.Readable(&c) {
-				found = append(found, memory.Wait(th.ID, c, function))
-			}
-		}
-	})
+	added := addedThreads{waits.Waits(r.Frames), slices.Clone(threads)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.waiters = append(w.waiters, found...)
+	w.added = append(w.added, added)
 }
 
-// Waiting returns what the threads that were added wait for.
+// Waiting returns what the threads that were added wait for. Where nothing records
+// who holds a lock, it looks at the variables of all threads.
 func (w *Waits) Waiting() report.Waiting {
+	var found []waits.Waiter
+	p := w.process
+	p.modules.Guard(p.img.Path, func() {
+		found = w.waiters()
+		p.inferOwners(found)
+	})
+	return waits.Gather(found)
+}
+
+// waiters returns the threads that wait, in the order of reports.
+func (w *Waits) waiters() (found []waits.Waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	order := make(map[int]int, len(w.process.img.Threads))
-	for i, th := range w.process.Threads() {
+	p := w.process
+	memory := waits.Memory{Words: &memreader.Words{R: p.img.Mem, BigEndian: p.img.Arch.BigEndian}, Thread: w.thread}
+	for i := range w.added {
+		for _, th := range w.added[i].threads {
+			if c, ok := p.futex(th, w.added[i].function); ok && memory.Readable(&c) {
+				found = append(found, memory.Wait(th.ID, c, w.added[i].function))
+			}
+		}
+	}
+	order := make(map[int]int, len(p.img.Threads))
+	for i, th := range p.Threads() {
 		order[th.ID] = i
 	}
-	slices.SortFunc(w.waiters, func(a, b waits.Waiter) int { return cmp.Compare(order[a.Thread], order[b.Thread]) })
-	return waits.Gather(w.waiters)
+	slices.SortFunc(found, func(a, b waits.Waiter) int { return cmp.Compare(order[a.Thread], order[b.Thread]) })
+	return found
 }
 
 // thread returns the id in reports of the thread with an id in the process.

@@ -220,6 +220,23 @@ func (w *Walker) Describe(s *Stack, workings bool) *report.Thread {
 	return r
 }
 
+// Outline is Describe without names: it searches no symbols and no lines, and knows of no
+// inlined calls. It tells what package report/signature needs, and takes a hundredth of the
+// time.
+func (w *Walker) Outline(s *Stack) *report.Thread {
+	r := &report.Thread{
+		TID: s.Thread.ID, NSTID: s.Thread.NSID, Name: s.Thread.Name, Crashed: s.Thread.Crashed, State: string(s.Thread.State),
+		Frames: make([]report.Frame, len(s.Frames)),
+		Stop:   report.Stop{Reason: s.Stop.Reason, Detail: w.process.stopDetail(s)},
+	}
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		r.Frames[i].Index = i
+		describeFrame(&r.Frames[i], f, w.process.modules.At(f.LookupPC()), w.process.img.Arch)
+	}
+	return r
+}
+
 // shown returns how many bytes a name takes at most when it is shown.
 func shown(name string) int {
 	n := len(name)

@@ -10,6 +10,7 @@ type Goroutine struct {
 	IDs        []int64          `json:"ids,omitempty"` // of all goroutines in a group
 	Status     string           `json:"status,omitempty"`
 	WaitReason string           `json:"waitReason,omitempty"`
+	WaitsFor   *WaitsFor        `json:"waitsFor,omitempty"` // nil if it is not known
 	TID        int              `json:"tid,omitempty"`
 	Runtime    bool             `json:"runtime,omitempty"`
 	Start      *Place           `json:"start,omitempty"`

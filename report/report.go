@@ -23,7 +23,9 @@ type Document struct {
 
 // Source says where the process was read from.
 type Source struct {
-	Kind string `json:"kind"` // "core", "live", or "host" if a debugger holds the process
+	// Kind is "core", "live", "crash" if the kernel was dumping the process, or "host" if
+	// a debugger holds it.
+	Kind string `json:"kind"`
 	Path string `json:"path,omitempty"`
 	PID  int    `json:"pid,omitempty"`
 	// Missing is how many bytes are missing at the end of a core file that is cut off.

@@ -59,3 +59,14 @@ type Stop struct {
 	Reason unwind.Reason `json:"reason"`
 	Detail string        `json:"detail,omitempty"`
 }
+
+// Complete reports whether the stack was followed to its end without a guess, which may
+// have left out frames. The stack of a thread that has ended, or that works for the
+// kernel, is empty, and so complete.
+func (t *Thread) Complete() bool {
+	if t.State == "zombie" || t.State == "kernel-worker" {
+		return true
+	}
+	n := len(t.Frames)
+	return t.Stop.Reason == unwind.Outermost && n > 0 && t.Frames[n-1].Trust != unwind.Guess
+}

@@ -158,20 +158,6 @@ func (r *Wait) line(of map[int]*Wait) string {
 	return b.String()
 }
 
-// listIDs lists ids: "12, 13 and 998 more".
-func listIDs(ids []int) string {
-	const most = 3
-	var words []string
-	for _, id := range ids[:min(len(ids), most)] {
-		words = append(words, fmt.Sprint(id))
-	}
-	last := len(words) - 1
-	if len(ids) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(words, ", "), len(ids)-most)
-	}
-	return strings.Join(words[:last], ", ") + " and " + words[last]
-}
-
 // what names what is waited for.
 func (r *Wait) what() string {
 	switch r.Kind {
@@ -183,7 +169,7 @@ func (r *Wait) what() string {
 		return fmt.Sprintf("the end of a thread, with the word at %#x", uint64(r.Address))
 	case WaitOnce:
 		return fmt.Sprintf("an initialization, with the word at %#x", uint64(r.Address))
-	case WaitPark, WaitFutex:
+	case WaitPark, WaitFutex, WaitChannel:
 	}
 	if r.Function != "" {
 		return fmt.Sprintf("the word at %#x, in %s", uint64(r.Address), r.Function)

@@ -233,14 +233,19 @@ func (c *Collection) EndSnapshot(head *report.Document, modules []report.Module,
 			uint64(m.Base), uint64(m.End), m.SFrame != nil, m.CFI, m.Lines, c.text(problem),
 		})
 	}
-	c.waits = nil
-	for _, line := range head.Lines() {
-		c.waits = append(c.waits, c.at(c.text(line)))
-	}
+	c.SayWaits(head.Lines())
 	for _, p := range problems {
 		if p = c.at(c.text(p)); !slices.Contains(c.problems, p) {
 			c.problems = append(c.problems, p)
 		}
+	}
+}
+
+// SayWaits notes what threads or goroutines of the last snapshot wait for.
+func (c *Collection) SayWaits(lines []string) {
+	c.waits = nil
+	for _, line := range lines {
+		c.waits = append(c.waits, c.at(c.text(line)))
 	}
 }
 

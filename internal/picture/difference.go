@@ -22,9 +22,10 @@ var differenceHTML string
 //go:embed difference.css
 var differenceCSS string
 
-// differenceTemplate has the frames of page.html.
+// differenceTemplate has the frames of page.html. It has a template of its own: one that
+// was executed cannot be extended.
 var differenceTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.Must(pageTemplate().Clone()).New("difference").Parse(differenceHTML))
+	return template.Must(newPageTemplate().New("difference").Parse(differenceHTML))
 })
 
 const (
@@ -125,9 +126,23 @@ func (g *stackGroup) add(s *diff.Stack) {
 		c.Frames = append(c.Frames, frameRow(&s.Frames[i]))
 	}
 	if len(c.Frames) > 0 {
-		c.Top = c.Frames[0].Name
+		c.Top = innermost(c.Frames)
 	}
 	g.Stacks = append(g.Stacks, c)
+}
+
+// innermost names the innermost functions, as the page of all stacks does: many stacks
+// end in the same function of the C library.
+func innermost(frames []crashFrame) string {
+	const most = 4
+	var names []string
+	for i := range frames[:min(len(frames), most)] {
+		names = append(names, frames[i].Name)
+	}
+	if len(frames) > most {
+		names = append(names, "…")
+	}
+	return strings.Join(names, " ← ")
 }
 
 func frameRow(f *report.Frame) crashFrame {

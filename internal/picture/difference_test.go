@@ -3,10 +3,12 @@ package picture
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sfcore/sfcore/internal/diff"
+	"github.com/sfcore/sfcore/internal/display"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
 )
@@ -62,4 +64,50 @@ func TestDifferenceIsBounded(t *testing.T) {
 	if n := strings.Count(page, "<details class=\"changed\" open>"); n != openStacks {
 		t.Errorf("%d stacks are unfolded, want %d", n, openStacks)
 	}
+}
+
+// The innermost functions name a stack, since many end in the same one.
+func TestDifferenceNamesStacks(t *testing.T) {
+	stack := func(names ...string) (th report.Thread) {
+		for _, name := range names {
+			th.Frames = append(th.Frames, report.Frame{Function: name})
+		}
+		return th
+	}
+	page := written(t, diff.Compare(&report.Document{}, &report.Document{Threads: []report.Thread{stack("pause", "idle"), stack("pause", "b", "c", "d", "e")}}))
+	for _, want := range []string{"<b>pause ← idle</b>", "<b>pause ← b ← c ← d ← …</b>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
+// FuzzDifference renders and parses differences with any name: none leaves its place.
+func FuzzDifference(f *testing.F) {
+	for _, name := range hostileNames {
+		f.Add(name)
+	}
+	of := func(t *testing.T, name string) parsed {
+		frames := []report.Frame{{Function: name, File: name, Line: 1, ModuleName: name, Doubt: name}, {ModuleName: name}}
+		head := report.Document{Source: report.Source{Kind: "core", Path: name, Time: name}, Process: report.Process{Command: name, Executable: name}}
+		after := head
+		after.Threads = []report.Thread{{TID: 1, Frames: frames, Stop: report.Stop{Reason: unwind.Loop, Detail: name}}}
+		return parsePage(t, []byte(written(t, diff.Compare(&head, &after))))
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if name == "" {
+			name = "x" // what is empty has no place
+		}
+		got, want := of(t, name), of(t, "harmless")
+		if !slices.Equal(got.elements, want.elements) {
+			t.Errorf("%q: got %q, want %q", name, got.elements, want.elements)
+		}
+		for _, text := range got.texts {
+			for _, r := range text {
+				if display.Unsafe(r) && r != '\t' && r != '\n' {
+					t.Errorf("%q: got %q", name, text)
+				}
+			}
+		}
+	})
 }

@@ -27,9 +27,9 @@ var pageJS string
 
 // pageTemplate is parsed when it is first needed, because every run of the program
 // would pay for it.
-var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Parse(pageHTML))
-})
+var pageTemplate = sync.OnceValue(newPageTemplate)
+
+func newPageTemplate() *template.Template { return template.Must(template.New("page").Parse(pageHTML)) }
 
 // page is what page.html shows. The template escapes every text by its place.
 type page struct {
@@ -90,14 +90,14 @@ func (c *Collection) WriteHTML(w io.Writer, version string) error {
 		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(pageCSS), digest(pageJS)),
 		Crash:  c.crashed(), Modules: c.moduleRows(), Program: "unknown program",
 	}
-	p.Inside = "names of functions, source files, " + p.Kind + "s and modules; build-ids; addresses"
+	p.Inside = "names of functions, types, source files, " + p.Kind + "s and modules; build-ids; addresses"
 	p.Outside = "arguments, the environment, values of variables, or other memory"
 	if c.withLocals() {
 		p.Inside += "; arguments and local variables with their values"
 		p.Outside = "the environment or other memory"
 	}
 	if c.lines != nil {
-		p.Inside += "; lines of source files where the thread crashed"
+		p.Inside += "; lines of source files where the " + p.Kind + " crashed"
 	}
 	if c.redactor != nil {
 		p.Outside += "; directories, addresses of servers and numbers of users were left out"

@@ -34,6 +34,10 @@ func named(name string, redact bool) *Collection {
 	c.EndSnapshot(&report.Document{
 		Source:  report.Source{Kind: "core", Path: name, Time: name},
 		Process: report.Process{Arch: name, Command: name, Executable: name, Signal: &report.Signal{Name: "SIGSEGV", CodeName: name, Meaning: name}},
+		Waiting: report.Waiting{Waits: []report.Wait{
+			{Kind: report.WaitFutex, Function: name, Threads: []int{1, 2}},
+			{Kind: report.WaitMutex, Threads: []int{3}, Owner: 4, Inferred: true, Evidence: name},
+		}},
 	}, []report.Module{{Path: name, File: name, Debug: name, BuildID: name, Match: report.Match(name), Symbols: name, Problems: []string{name}}}, []string{name})
 	return c
 }
@@ -52,10 +56,15 @@ func parse(t *testing.T, c *Collection) (p parsed) {
 	if err := c.WriteHTML(&out, "1.0"); err != nil {
 		t.Fatal(err)
 	}
-	if !utf8.Valid(out.Bytes()) {
+	return parsePage(t, out.Bytes())
+}
+
+func parsePage(t *testing.T, page []byte) (p parsed) {
+	t.Helper()
+	if !utf8.Valid(page) {
 		t.Error("the page is not UTF-8")
 	}
-	root, err := html.Parse(&out)
+	root, err := html.Parse(bytes.NewReader(page))
 	if err != nil {
 		t.Fatal(err)
 	}

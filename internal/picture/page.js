@@ -306,7 +306,7 @@
     const f = tree.frame[b];
     if (f >= 0) lines.push(how(f, tree.trust[b]));
     if (f >= 0 && frames.file[f]) lines.push(source(f));
-    if (tree.crashed[b]) lines.push("on the stack of the crashed thread");
+    if (tree.crashed[b]) lines.push("on the stack of the crashed " + kind);
     return lines;
   }
 
@@ -407,7 +407,7 @@
     };
     const list = [...seen].sort((a, b) => b[1] - a[1]).map(([k, n]) => h("span", {}, swatch(palette[colour][k]), names[k] + " " + n.toLocaleString("en")));
     if (groups.some((g) => g.reason >= 0)) list.push(h("span", {}, swatch(palette.root, true), "incomplete stack"));
-    if (crashed.size) list.push(h("span", {}, swatch(palette.bad), "crashed thread"));
+    if (crashed.size) list.push(h("span", {}, swatch(palette.bad), "crashed " + kind));
     $("legend").replaceChildren(...list);
   }
 

@@ -2,6 +2,7 @@ package waits
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sfcore/sfcore/report"
 )
@@ -18,6 +19,10 @@ const (
 	rwlockPhaseWord   = 8
 	rwlockWritersWord = 12
 	rwlockWriter      = 24
+
+	// rustWriters is where the word is in Rust's RwLock on which writers wait. Readers
+	// wait on the first word [rust library/std/src/sys/sync/rwlock/futex.rs].
+	rustWriters = 4
 )
 
 // Bits of __kind [glibc nptl/pthreadP.h]. Others say how the lock is elided.
@@ -34,10 +39,14 @@ const (
 // Wait tells what a thread waits for by its call, the function that called it, and
 // the memory of the lock. thread is the id of the thread in reports.
 func (m *Memory) Wait(thread int, c Call, f Function) Waiter {
-	w := Waiter{Thread: thread, Kind: f.Kind, Address: c.Address, Function: f.Name, Timed: c.Timed}
+	unchanged := true
+	unchanged = m.word(c.Address, &unchanged) == c.Value && unchanged
+	w := Waiter{Thread: thread, Kind: f.Kind, Address: c.Address, Function: f.Name, Timed: c.Timed, Unchanged: unchanged}
 	switch {
 	case c.PI:
 		w.Owner = m.inWord(c.Address)
+	case f.Rust && f.Kind == report.WaitRWLock && strings.Contains(f.Name, "write_contended"):
+		w.Address -= rustWriters
 	case f.Rust:
 	case f.Kind == report.WaitMutex:
 		w.Owner = m.mutex(&c, thread)

@@ -134,3 +134,23 @@ func TestFutex(t *testing.T) {
 		}
 	}
 }
+
+// Readers and writers of Rust's RwLock wait on its first and its second word.
+func TestRustRWLockIsOne(t *testing.T) {
+	m := Memory{Words: &memreader.Words{R: &testkit.Memory{Segs: map[uint64][]byte{lock: testkit.New(binary.LittleEndian).D32(7, 9).Done()}}}}
+	for _, tt := range []struct {
+		function  string
+		at        uint64
+		value     uint32
+		unchanged bool
+	}{
+		{"std::sys::sync::rwlock::futex::RwLock::read_contended", 0, 7, true},
+		{"std::sys::sync::rwlock::futex::RwLock::write_contended", 4, 9, true},
+		{"std::sys::sync::rwlock::futex::RwLock::write_contended", 4, 8, false},
+	} {
+		w := m.Wait(100, Call{Address: lock + tt.at, Private: true, Value: tt.value}, Function{Kind: report.WaitRWLock, Name: tt.function, Rust: true})
+		if w.Address != lock || w.Unchanged != tt.unchanged {
+			t.Errorf("%s: got %#x, unchanged %v, want %#x, %v", tt.function, w.Address, w.Unchanged, uint64(lock), tt.unchanged)
+		}
+	}
+}

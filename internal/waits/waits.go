@@ -17,7 +17,10 @@ type Waiter struct {
 	Address  uint64 // of the lock, or of the word
 	Function string
 	Timed    bool
-	Owner    Owner
+	// Unchanged is set if the word has the value that the thread waits with: nobody has
+	// woken it.
+	Unchanged bool
+	Owner     Owner
 }
 
 // Owner is the thread that another one waits for; the zero Owner is unknown.

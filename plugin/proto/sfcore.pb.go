@@ -1236,6 +1236,297 @@ func (x *Thread) GetStop() *Stop {
 	return nil
 }
 
+// WaitsRequest asks for what threads wait for.
+type WaitsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session.
+	Session       uint64 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitsRequest) Reset() {
+	*x = WaitsRequest{}
+	mi := &file_sfcore_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitsRequest) ProtoMessage() {}
+
+func (x *WaitsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitsRequest.ProtoReflect.Descriptor instead.
+func (*WaitsRequest) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *WaitsRequest) GetSession() uint64 {
+	if x != nil {
+		return x.Session
+	}
+	return 0
+}
+
+// Waiting is one of what is known about threads that wait.
+type Waiting struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to What:
+	//
+	//	*Waiting_Wait
+	//	*Waiting_Deadlock
+	What          isWaiting_What `protobuf_oneof:"what"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Waiting) Reset() {
+	*x = Waiting{}
+	mi := &file_sfcore_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Waiting) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Waiting) ProtoMessage() {}
+
+func (x *Waiting) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Waiting.ProtoReflect.Descriptor instead.
+func (*Waiting) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Waiting) GetWhat() isWaiting_What {
+	if x != nil {
+		return x.What
+	}
+	return nil
+}
+
+func (x *Waiting) GetWait() *Wait {
+	if x != nil {
+		if x, ok := x.What.(*Waiting_Wait); ok {
+			return x.Wait
+		}
+	}
+	return nil
+}
+
+func (x *Waiting) GetDeadlock() *Deadlock {
+	if x != nil {
+		if x, ok := x.What.(*Waiting_Deadlock); ok {
+			return x.Deadlock
+		}
+	}
+	return nil
+}
+
+type isWaiting_What interface {
+	isWaiting_What()
+}
+
+type Waiting_Wait struct {
+	// What threads wait for.
+	Wait *Wait `protobuf:"bytes,1,opt,name=wait,proto3,oneof"`
+}
+
+type Waiting_Deadlock struct {
+	// Threads that wait for each other.
+	Deadlock *Deadlock `protobuf:"bytes,2,opt,name=deadlock,proto3,oneof"`
+}
+
+func (*Waiting_Wait) isWaiting_What() {}
+
+func (*Waiting_Deadlock) isWaiting_What() {}
+
+// Wait is what one thread or several wait for, as docs/waits.md says.
+type Wait struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// mutex, rwlock, join, condition, semaphore, barrier, once, park or futex.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The address of the lock or, where its layout is not known, of the word that the
+	// kernel waits on.
+	Address uint64 `protobuf:"fixed64,2,opt,name=address,proto3" json:"address,omitempty"`
+	// The function that the first of the threads called to wait; empty if it is
+	// unknown, or if it does not tell what they wait for and others called another
+	// one.
+	Function string `protobuf:"bytes,3,opt,name=function,proto3" json:"function,omitempty"`
+	// The ids of the threads that wait, in the order of Threads.
+	Tids []int64 `protobuf:"varint,4,rep,packed,name=tids,proto3" json:"tids,omitempty"`
+	// Those of them that will not wait for ever.
+	TimedTids []int64 `protobuf:"varint,5,rep,packed,name=timed_tids,json=timedTids,proto3" json:"timed_tids,omitempty"`
+	// The thread that holds the lock, or whose end is waited for; 0 if it is not
+	// known.
+	Owner int64 `protobuf:"varint,6,opt,name=owner,proto3" json:"owner,omitempty"`
+	// Whether memory only looks as if it told the owner.
+	Inferred bool `protobuf:"varint,7,opt,name=inferred,proto3" json:"inferred,omitempty"`
+	// What memory has, if there is an owner.
+	Evidence      string `protobuf:"bytes,8,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Wait) Reset() {
+	*x = Wait{}
+	mi := &file_sfcore_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Wait) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Wait) ProtoMessage() {}
+
+func (x *Wait) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Wait.ProtoReflect.Descriptor instead.
+func (*Wait) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Wait) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Wait) GetAddress() uint64 {
+	if x != nil {
+		return x.Address
+	}
+	return 0
+}
+
+func (x *Wait) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *Wait) GetTids() []int64 {
+	if x != nil {
+		return x.Tids
+	}
+	return nil
+}
+
+func (x *Wait) GetTimedTids() []int64 {
+	if x != nil {
+		return x.TimedTids
+	}
+	return nil
+}
+
+func (x *Wait) GetOwner() int64 {
+	if x != nil {
+		return x.Owner
+	}
+	return 0
+}
+
+func (x *Wait) GetInferred() bool {
+	if x != nil {
+		return x.Inferred
+	}
+	return false
+}
+
+func (x *Wait) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+// Deadlock is a cycle of threads.
+type Deadlock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Their ids. Each waits for what the next one holds, and the last for what the
+	// first one holds.
+	Tids          []int64 `protobuf:"varint,1,rep,packed,name=tids,proto3" json:"tids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Deadlock) Reset() {
+	*x = Deadlock{}
+	mi := &file_sfcore_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Deadlock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Deadlock) ProtoMessage() {}
+
+func (x *Deadlock) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Deadlock.ProtoReflect.Descriptor instead.
+func (*Deadlock) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Deadlock) GetTids() []int64 {
+	if x != nil {
+		return x.Tids
+	}
+	return nil
+}
+
 // GoroutinesRequest asks for the goroutines of a Go program.
 type GoroutinesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1252,7 +1543,7 @@ type GoroutinesRequest struct {
 
 func (x *GoroutinesRequest) Reset() {
 	*x = GoroutinesRequest{}
-	mi := &file_sfcore_proto_msgTypes[14]
+	mi := &file_sfcore_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1264,7 +1555,7 @@ func (x *GoroutinesRequest) String() string {
 func (*GoroutinesRequest) ProtoMessage() {}
 
 func (x *GoroutinesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[14]
+	mi := &file_sfcore_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1277,7 +1568,7 @@ func (x *GoroutinesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoroutinesRequest.ProtoReflect.Descriptor instead.
 func (*GoroutinesRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{14}
+	return file_sfcore_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GoroutinesRequest) GetSession() uint64 {
@@ -1326,14 +1617,20 @@ type Goroutine struct {
 	Delve *DelveStack `protobuf:"bytes,10,opt,name=delve,proto3" json:"delve,omitempty"`
 	// Whether the stack was followed to its end and delve sees no more of it; only
 	// in the last message.
-	Complete      bool `protobuf:"varint,11,opt,name=complete,proto3" json:"complete,omitempty"`
+	Complete bool `protobuf:"varint,11,opt,name=complete,proto3" json:"complete,omitempty"`
+	// What it waits for: mutex, rwlock, semaphore or channel; empty if its stack does
+	// not tell.
+	WaitKind string `protobuf:"bytes,12,opt,name=wait_kind,json=waitKind,proto3" json:"wait_kind,omitempty"`
+	// The address of the sync.Mutex, sync.RWMutex or channel, or of the word of another
+	// semaphore.
+	WaitAddress   uint64 `protobuf:"fixed64,13,opt,name=wait_address,json=waitAddress,proto3" json:"wait_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Goroutine) Reset() {
 	*x = Goroutine{}
-	mi := &file_sfcore_proto_msgTypes[15]
+	mi := &file_sfcore_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1345,7 +1642,7 @@ func (x *Goroutine) String() string {
 func (*Goroutine) ProtoMessage() {}
 
 func (x *Goroutine) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[15]
+	mi := &file_sfcore_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1358,7 +1655,7 @@ func (x *Goroutine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goroutine.ProtoReflect.Descriptor instead.
 func (*Goroutine) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{15}
+	return file_sfcore_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Goroutine) GetId() int64 {
@@ -1438,6 +1735,20 @@ func (x *Goroutine) GetComplete() bool {
 	return false
 }
 
+func (x *Goroutine) GetWaitKind() string {
+	if x != nil {
+		return x.WaitKind
+	}
+	return ""
+}
+
+func (x *Goroutine) GetWaitAddress() uint64 {
+	if x != nil {
+		return x.WaitAddress
+	}
+	return 0
+}
+
 // Place is a place in the program. What is unknown is empty.
 type Place struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1454,7 +1765,7 @@ type Place struct {
 
 func (x *Place) Reset() {
 	*x = Place{}
-	mi := &file_sfcore_proto_msgTypes[16]
+	mi := &file_sfcore_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1466,7 +1777,7 @@ func (x *Place) String() string {
 func (*Place) ProtoMessage() {}
 
 func (x *Place) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[16]
+	mi := &file_sfcore_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1479,7 +1790,7 @@ func (x *Place) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Place.ProtoReflect.Descriptor instead.
 func (*Place) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{16}
+	return file_sfcore_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Place) GetPc() uint64 {
@@ -1523,7 +1834,7 @@ type GoroutineFrame struct {
 
 func (x *GoroutineFrame) Reset() {
 	*x = GoroutineFrame{}
-	mi := &file_sfcore_proto_msgTypes[17]
+	mi := &file_sfcore_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1535,7 +1846,7 @@ func (x *GoroutineFrame) String() string {
 func (*GoroutineFrame) ProtoMessage() {}
 
 func (x *GoroutineFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[17]
+	mi := &file_sfcore_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1548,7 +1859,7 @@ func (x *GoroutineFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoroutineFrame.ProtoReflect.Descriptor instead.
 func (*GoroutineFrame) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{17}
+	return file_sfcore_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GoroutineFrame) GetFrame() *Frame {
@@ -1584,7 +1895,7 @@ type GoVariable struct {
 
 func (x *GoVariable) Reset() {
 	*x = GoVariable{}
-	mi := &file_sfcore_proto_msgTypes[18]
+	mi := &file_sfcore_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1907,7 @@ func (x *GoVariable) String() string {
 func (*GoVariable) ProtoMessage() {}
 
 func (x *GoVariable) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[18]
+	mi := &file_sfcore_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1920,7 @@ func (x *GoVariable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoVariable.ProtoReflect.Descriptor instead.
 func (*GoVariable) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{18}
+	return file_sfcore_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GoVariable) GetName() string {
@@ -1665,7 +1976,7 @@ type DelveStack struct {
 
 func (x *DelveStack) Reset() {
 	*x = DelveStack{}
-	mi := &file_sfcore_proto_msgTypes[19]
+	mi := &file_sfcore_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1677,7 +1988,7 @@ func (x *DelveStack) String() string {
 func (*DelveStack) ProtoMessage() {}
 
 func (x *DelveStack) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[19]
+	mi := &file_sfcore_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1690,7 +2001,7 @@ func (x *DelveStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelveStack.ProtoReflect.Descriptor instead.
 func (*DelveStack) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{19}
+	return file_sfcore_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DelveStack) GetFrom() int64 {
@@ -1776,7 +2087,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_sfcore_proto_msgTypes[20]
+	mi := &file_sfcore_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1788,7 +2099,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[20]
+	mi := &file_sfcore_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1801,7 +2112,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{20}
+	return file_sfcore_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Frame) GetIndex() uint32 {
@@ -1988,7 +2299,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_sfcore_proto_msgTypes[21]
+	mi := &file_sfcore_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2000,7 +2311,7 @@ func (x *Variable) String() string {
 func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[21]
+	mi := &file_sfcore_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2013,7 +2324,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{21}
+	return file_sfcore_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Variable) GetName() string {
@@ -2100,7 +2411,7 @@ type Stop struct {
 
 func (x *Stop) Reset() {
 	*x = Stop{}
-	mi := &file_sfcore_proto_msgTypes[22]
+	mi := &file_sfcore_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2112,7 +2423,7 @@ func (x *Stop) String() string {
 func (*Stop) ProtoMessage() {}
 
 func (x *Stop) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[22]
+	mi := &file_sfcore_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2125,7 +2436,7 @@ func (x *Stop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stop.ProtoReflect.Descriptor instead.
 func (*Stop) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{22}
+	return file_sfcore_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Stop) GetReason() string {
@@ -2153,7 +2464,7 @@ type ModulesRequest struct {
 
 func (x *ModulesRequest) Reset() {
 	*x = ModulesRequest{}
-	mi := &file_sfcore_proto_msgTypes[23]
+	mi := &file_sfcore_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2165,7 +2476,7 @@ func (x *ModulesRequest) String() string {
 func (*ModulesRequest) ProtoMessage() {}
 
 func (x *ModulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[23]
+	mi := &file_sfcore_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2178,7 +2489,7 @@ func (x *ModulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModulesRequest.ProtoReflect.Descriptor instead.
 func (*ModulesRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{23}
+	return file_sfcore_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ModulesRequest) GetSession() uint64 {
@@ -2222,7 +2533,7 @@ type Module struct {
 
 func (x *Module) Reset() {
 	*x = Module{}
-	mi := &file_sfcore_proto_msgTypes[24]
+	mi := &file_sfcore_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2234,7 +2545,7 @@ func (x *Module) String() string {
 func (*Module) ProtoMessage() {}
 
 func (x *Module) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[24]
+	mi := &file_sfcore_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2247,7 +2558,7 @@ func (x *Module) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Module.ProtoReflect.Descriptor instead.
 func (*Module) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{24}
+	return file_sfcore_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Module) GetPath() string {
@@ -2362,7 +2673,7 @@ type SFrame struct {
 
 func (x *SFrame) Reset() {
 	*x = SFrame{}
-	mi := &file_sfcore_proto_msgTypes[25]
+	mi := &file_sfcore_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2374,7 +2685,7 @@ func (x *SFrame) String() string {
 func (*SFrame) ProtoMessage() {}
 
 func (x *SFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[25]
+	mi := &file_sfcore_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2387,7 +2698,7 @@ func (x *SFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrame.ProtoReflect.Descriptor instead.
 func (*SFrame) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{25}
+	return file_sfcore_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SFrame) GetVersion() int64 {
@@ -2445,7 +2756,7 @@ type RegistersRequest struct {
 
 func (x *RegistersRequest) Reset() {
 	*x = RegistersRequest{}
-	mi := &file_sfcore_proto_msgTypes[26]
+	mi := &file_sfcore_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2457,7 +2768,7 @@ func (x *RegistersRequest) String() string {
 func (*RegistersRequest) ProtoMessage() {}
 
 func (x *RegistersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[26]
+	mi := &file_sfcore_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2470,7 +2781,7 @@ func (x *RegistersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistersRequest.ProtoReflect.Descriptor instead.
 func (*RegistersRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{26}
+	return file_sfcore_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RegistersRequest) GetSession() uint64 {
@@ -2498,7 +2809,7 @@ type RegistersReply struct {
 
 func (x *RegistersReply) Reset() {
 	*x = RegistersReply{}
-	mi := &file_sfcore_proto_msgTypes[27]
+	mi := &file_sfcore_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2510,7 +2821,7 @@ func (x *RegistersReply) String() string {
 func (*RegistersReply) ProtoMessage() {}
 
 func (x *RegistersReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[27]
+	mi := &file_sfcore_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2523,7 +2834,7 @@ func (x *RegistersReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistersReply.ProtoReflect.Descriptor instead.
 func (*RegistersReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{27}
+	return file_sfcore_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RegistersReply) GetRegisters() []*Register {
@@ -2546,7 +2857,7 @@ type Register struct {
 
 func (x *Register) Reset() {
 	*x = Register{}
-	mi := &file_sfcore_proto_msgTypes[28]
+	mi := &file_sfcore_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2558,7 +2869,7 @@ func (x *Register) String() string {
 func (*Register) ProtoMessage() {}
 
 func (x *Register) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[28]
+	mi := &file_sfcore_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2571,7 +2882,7 @@ func (x *Register) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Register.ProtoReflect.Descriptor instead.
 func (*Register) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{28}
+	return file_sfcore_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Register) GetName() string {
@@ -2603,7 +2914,7 @@ type ReadMemoryRequest struct {
 
 func (x *ReadMemoryRequest) Reset() {
 	*x = ReadMemoryRequest{}
-	mi := &file_sfcore_proto_msgTypes[29]
+	mi := &file_sfcore_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2615,7 +2926,7 @@ func (x *ReadMemoryRequest) String() string {
 func (*ReadMemoryRequest) ProtoMessage() {}
 
 func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[29]
+	mi := &file_sfcore_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2628,7 +2939,7 @@ func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryRequest.ProtoReflect.Descriptor instead.
 func (*ReadMemoryRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{29}
+	return file_sfcore_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ReadMemoryRequest) GetSession() uint64 {
@@ -2665,7 +2976,7 @@ type ReadMemoryReply struct {
 
 func (x *ReadMemoryReply) Reset() {
 	*x = ReadMemoryReply{}
-	mi := &file_sfcore_proto_msgTypes[30]
+	mi := &file_sfcore_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2677,7 +2988,7 @@ func (x *ReadMemoryReply) String() string {
 func (*ReadMemoryReply) ProtoMessage() {}
 
 func (x *ReadMemoryReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[30]
+	mi := &file_sfcore_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2690,7 +3001,7 @@ func (x *ReadMemoryReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryReply.ProtoReflect.Descriptor instead.
 func (*ReadMemoryReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{30}
+	return file_sfcore_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ReadMemoryReply) GetData() []byte {
@@ -2720,7 +3031,7 @@ type LocateRequest struct {
 
 func (x *LocateRequest) Reset() {
 	*x = LocateRequest{}
-	mi := &file_sfcore_proto_msgTypes[31]
+	mi := &file_sfcore_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2732,7 +3043,7 @@ func (x *LocateRequest) String() string {
 func (*LocateRequest) ProtoMessage() {}
 
 func (x *LocateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[31]
+	mi := &file_sfcore_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2745,7 +3056,7 @@ func (x *LocateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocateRequest.ProtoReflect.Descriptor instead.
 func (*LocateRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{31}
+	return file_sfcore_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *LocateRequest) GetSession() uint64 {
@@ -2772,7 +3083,7 @@ type LocateReply struct {
 
 func (x *LocateReply) Reset() {
 	*x = LocateReply{}
-	mi := &file_sfcore_proto_msgTypes[32]
+	mi := &file_sfcore_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2784,7 +3095,7 @@ func (x *LocateReply) String() string {
 func (*LocateReply) ProtoMessage() {}
 
 func (x *LocateReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[32]
+	mi := &file_sfcore_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2797,7 +3108,7 @@ func (x *LocateReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocateReply.ProtoReflect.Descriptor instead.
 func (*LocateReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{32}
+	return file_sfcore_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *LocateReply) GetLocations() []*Location {
@@ -2824,7 +3135,7 @@ type Location struct {
 
 func (x *Location) Reset() {
 	*x = Location{}
-	mi := &file_sfcore_proto_msgTypes[33]
+	mi := &file_sfcore_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2836,7 +3147,7 @@ func (x *Location) String() string {
 func (*Location) ProtoMessage() {}
 
 func (x *Location) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[33]
+	mi := &file_sfcore_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2849,7 +3160,7 @@ func (x *Location) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Location.ProtoReflect.Descriptor instead.
 func (*Location) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{33}
+	return file_sfcore_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Location) GetModule() string {
@@ -2894,7 +3205,7 @@ type Function struct {
 
 func (x *Function) Reset() {
 	*x = Function{}
-	mi := &file_sfcore_proto_msgTypes[34]
+	mi := &file_sfcore_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2906,7 +3217,7 @@ func (x *Function) String() string {
 func (*Function) ProtoMessage() {}
 
 func (x *Function) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[34]
+	mi := &file_sfcore_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2919,7 +3230,7 @@ func (x *Function) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Function.ProtoReflect.Descriptor instead.
 func (*Function) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{34}
+	return file_sfcore_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Function) GetName() string {
@@ -2984,7 +3295,7 @@ type DumpSFrameRequest struct {
 
 func (x *DumpSFrameRequest) Reset() {
 	*x = DumpSFrameRequest{}
-	mi := &file_sfcore_proto_msgTypes[35]
+	mi := &file_sfcore_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2996,7 +3307,7 @@ func (x *DumpSFrameRequest) String() string {
 func (*DumpSFrameRequest) ProtoMessage() {}
 
 func (x *DumpSFrameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[35]
+	mi := &file_sfcore_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3009,7 +3320,7 @@ func (x *DumpSFrameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DumpSFrameRequest.ProtoReflect.Descriptor instead.
 func (*DumpSFrameRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{35}
+	return file_sfcore_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DumpSFrameRequest) GetSession() uint64 {
@@ -3054,7 +3365,7 @@ type SFrameFunction struct {
 
 func (x *SFrameFunction) Reset() {
 	*x = SFrameFunction{}
-	mi := &file_sfcore_proto_msgTypes[36]
+	mi := &file_sfcore_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3066,7 +3377,7 @@ func (x *SFrameFunction) String() string {
 func (*SFrameFunction) ProtoMessage() {}
 
 func (x *SFrameFunction) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[36]
+	mi := &file_sfcore_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3079,7 +3390,7 @@ func (x *SFrameFunction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrameFunction.ProtoReflect.Descriptor instead.
 func (*SFrameFunction) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{36}
+	return file_sfcore_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SFrameFunction) GetStart() uint64 {
@@ -3161,7 +3472,7 @@ type SFrameRow struct {
 
 func (x *SFrameRow) Reset() {
 	*x = SFrameRow{}
-	mi := &file_sfcore_proto_msgTypes[37]
+	mi := &file_sfcore_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3173,7 +3484,7 @@ func (x *SFrameRow) String() string {
 func (*SFrameRow) ProtoMessage() {}
 
 func (x *SFrameRow) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[37]
+	mi := &file_sfcore_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3186,7 +3497,7 @@ func (x *SFrameRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrameRow.ProtoReflect.Descriptor instead.
 func (*SFrameRow) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{37}
+	return file_sfcore_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SFrameRow) GetOffset() uint32 {
@@ -3228,7 +3539,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_sfcore_proto_msgTypes[38]
+	mi := &file_sfcore_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3240,7 +3551,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[38]
+	mi := &file_sfcore_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3253,7 +3564,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{38}
+	return file_sfcore_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *CloseRequest) GetSession() uint64 {
@@ -3272,7 +3583,7 @@ type CloseReply struct {
 
 func (x *CloseReply) Reset() {
 	*x = CloseReply{}
-	mi := &file_sfcore_proto_msgTypes[39]
+	mi := &file_sfcore_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3284,7 +3595,7 @@ func (x *CloseReply) String() string {
 func (*CloseReply) ProtoMessage() {}
 
 func (x *CloseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[39]
+	mi := &file_sfcore_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3297,7 +3608,7 @@ func (x *CloseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseReply.ProtoReflect.Descriptor instead.
 func (*CloseReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{39}
+	return file_sfcore_proto_rawDescGZIP(), []int{43}
 }
 
 // HostProcessRequest has no fields.
@@ -3309,7 +3620,7 @@ type HostProcessRequest struct {
 
 func (x *HostProcessRequest) Reset() {
 	*x = HostProcessRequest{}
-	mi := &file_sfcore_proto_msgTypes[40]
+	mi := &file_sfcore_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3321,7 +3632,7 @@ func (x *HostProcessRequest) String() string {
 func (*HostProcessRequest) ProtoMessage() {}
 
 func (x *HostProcessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[40]
+	mi := &file_sfcore_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3334,7 +3645,7 @@ func (x *HostProcessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostProcessRequest.ProtoReflect.Descriptor instead.
 func (*HostProcessRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{40}
+	return file_sfcore_proto_rawDescGZIP(), []int{44}
 }
 
 // HostProcess describes a host's process. Only arch is required.
@@ -3364,7 +3675,7 @@ type HostProcess struct {
 
 func (x *HostProcess) Reset() {
 	*x = HostProcess{}
-	mi := &file_sfcore_proto_msgTypes[41]
+	mi := &file_sfcore_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3376,7 +3687,7 @@ func (x *HostProcess) String() string {
 func (*HostProcess) ProtoMessage() {}
 
 func (x *HostProcess) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[41]
+	mi := &file_sfcore_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3389,7 +3700,7 @@ func (x *HostProcess) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostProcess.ProtoReflect.Descriptor instead.
 func (*HostProcess) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{41}
+	return file_sfcore_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *HostProcess) GetArch() string {
@@ -3460,7 +3771,7 @@ type Auxiliary struct {
 
 func (x *Auxiliary) Reset() {
 	*x = Auxiliary{}
-	mi := &file_sfcore_proto_msgTypes[42]
+	mi := &file_sfcore_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3472,7 +3783,7 @@ func (x *Auxiliary) String() string {
 func (*Auxiliary) ProtoMessage() {}
 
 func (x *Auxiliary) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[42]
+	mi := &file_sfcore_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3485,7 +3796,7 @@ func (x *Auxiliary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Auxiliary.ProtoReflect.Descriptor instead.
 func (*Auxiliary) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{42}
+	return file_sfcore_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Auxiliary) GetType() uint64 {
@@ -3511,7 +3822,7 @@ type HostThreadsRequest struct {
 
 func (x *HostThreadsRequest) Reset() {
 	*x = HostThreadsRequest{}
-	mi := &file_sfcore_proto_msgTypes[43]
+	mi := &file_sfcore_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3523,7 +3834,7 @@ func (x *HostThreadsRequest) String() string {
 func (*HostThreadsRequest) ProtoMessage() {}
 
 func (x *HostThreadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[43]
+	mi := &file_sfcore_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3536,7 +3847,7 @@ func (x *HostThreadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThreadsRequest.ProtoReflect.Descriptor instead.
 func (*HostThreadsRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{43}
+	return file_sfcore_proto_rawDescGZIP(), []int{47}
 }
 
 // HostThreads are threads, after those of earlier messages.
@@ -3549,7 +3860,7 @@ type HostThreads struct {
 
 func (x *HostThreads) Reset() {
 	*x = HostThreads{}
-	mi := &file_sfcore_proto_msgTypes[44]
+	mi := &file_sfcore_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3561,7 +3872,7 @@ func (x *HostThreads) String() string {
 func (*HostThreads) ProtoMessage() {}
 
 func (x *HostThreads) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[44]
+	mi := &file_sfcore_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3574,7 +3885,7 @@ func (x *HostThreads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThreads.ProtoReflect.Descriptor instead.
 func (*HostThreads) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{44}
+	return file_sfcore_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *HostThreads) GetThreads() []*HostThread {
@@ -3607,7 +3918,7 @@ type HostThread struct {
 
 func (x *HostThread) Reset() {
 	*x = HostThread{}
-	mi := &file_sfcore_proto_msgTypes[45]
+	mi := &file_sfcore_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3619,7 +3930,7 @@ func (x *HostThread) String() string {
 func (*HostThread) ProtoMessage() {}
 
 func (x *HostThread) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[45]
+	mi := &file_sfcore_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3632,7 +3943,7 @@ func (x *HostThread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThread.ProtoReflect.Descriptor instead.
 func (*HostThread) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{45}
+	return file_sfcore_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *HostThread) GetTid() int64 {
@@ -3686,7 +3997,7 @@ type HostMappingsRequest struct {
 
 func (x *HostMappingsRequest) Reset() {
 	*x = HostMappingsRequest{}
-	mi := &file_sfcore_proto_msgTypes[46]
+	mi := &file_sfcore_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3698,7 +4009,7 @@ func (x *HostMappingsRequest) String() string {
 func (*HostMappingsRequest) ProtoMessage() {}
 
 func (x *HostMappingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[46]
+	mi := &file_sfcore_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3711,7 +4022,7 @@ func (x *HostMappingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMappingsRequest.ProtoReflect.Descriptor instead.
 func (*HostMappingsRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{46}
+	return file_sfcore_proto_rawDescGZIP(), []int{50}
 }
 
 // HostMappings are mappings, after those of earlier messages.
@@ -3724,7 +4035,7 @@ type HostMappings struct {
 
 func (x *HostMappings) Reset() {
 	*x = HostMappings{}
-	mi := &file_sfcore_proto_msgTypes[47]
+	mi := &file_sfcore_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3736,7 +4047,7 @@ func (x *HostMappings) String() string {
 func (*HostMappings) ProtoMessage() {}
 
 func (x *HostMappings) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[47]
+	mi := &file_sfcore_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3749,7 +4060,7 @@ func (x *HostMappings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMappings.ProtoReflect.Descriptor instead.
 func (*HostMappings) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{47}
+	return file_sfcore_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *HostMappings) GetMappings() []*HostMapping {
@@ -3778,7 +4089,7 @@ type HostMapping struct {
 
 func (x *HostMapping) Reset() {
 	*x = HostMapping{}
-	mi := &file_sfcore_proto_msgTypes[48]
+	mi := &file_sfcore_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3790,7 +4101,7 @@ func (x *HostMapping) String() string {
 func (*HostMapping) ProtoMessage() {}
 
 func (x *HostMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[48]
+	mi := &file_sfcore_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3803,7 +4114,7 @@ func (x *HostMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMapping.ProtoReflect.Descriptor instead.
 func (*HostMapping) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{48}
+	return file_sfcore_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *HostMapping) GetLo() uint64 {
@@ -3852,7 +4163,7 @@ type HostReadRequest struct {
 
 func (x *HostReadRequest) Reset() {
 	*x = HostReadRequest{}
-	mi := &file_sfcore_proto_msgTypes[49]
+	mi := &file_sfcore_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3864,7 +4175,7 @@ func (x *HostReadRequest) String() string {
 func (*HostReadRequest) ProtoMessage() {}
 
 func (x *HostReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[49]
+	mi := &file_sfcore_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3877,7 +4188,7 @@ func (x *HostReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostReadRequest.ProtoReflect.Descriptor instead.
 func (*HostReadRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{49}
+	return file_sfcore_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *HostReadRequest) GetRanges() []*HostRange {
@@ -3900,7 +4211,7 @@ type HostRange struct {
 
 func (x *HostRange) Reset() {
 	*x = HostRange{}
-	mi := &file_sfcore_proto_msgTypes[50]
+	mi := &file_sfcore_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3912,7 +4223,7 @@ func (x *HostRange) String() string {
 func (*HostRange) ProtoMessage() {}
 
 func (x *HostRange) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[50]
+	mi := &file_sfcore_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3925,7 +4236,7 @@ func (x *HostRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostRange.ProtoReflect.Descriptor instead.
 func (*HostRange) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{50}
+	return file_sfcore_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *HostRange) GetAddress() uint64 {
@@ -3952,7 +4263,7 @@ type HostReadReply struct {
 
 func (x *HostReadReply) Reset() {
 	*x = HostReadReply{}
-	mi := &file_sfcore_proto_msgTypes[51]
+	mi := &file_sfcore_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3964,7 +4275,7 @@ func (x *HostReadReply) String() string {
 func (*HostReadReply) ProtoMessage() {}
 
 func (x *HostReadReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[51]
+	mi := &file_sfcore_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3977,7 +4288,7 @@ func (x *HostReadReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostReadReply.ProtoReflect.Descriptor instead.
 func (*HostReadReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{51}
+	return file_sfcore_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *HostReadReply) GetChunks() []*HostChunk {
@@ -4002,7 +4313,7 @@ type HostChunk struct {
 
 func (x *HostChunk) Reset() {
 	*x = HostChunk{}
-	mi := &file_sfcore_proto_msgTypes[52]
+	mi := &file_sfcore_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4014,7 +4325,7 @@ func (x *HostChunk) String() string {
 func (*HostChunk) ProtoMessage() {}
 
 func (x *HostChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[52]
+	mi := &file_sfcore_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4027,7 +4338,7 @@ func (x *HostChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostChunk.ProtoReflect.Descriptor instead.
 func (*HostChunk) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{52}
+	return file_sfcore_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *HostChunk) GetData() []byte {
@@ -4155,11 +4466,29 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x05state\x18\x04 \x01(\tR\x05state\x12\x18\n" +
 	"\acrashed\x18\x05 \x01(\bR\acrashed\x12/\n" +
 	"\x06frames\x18\x06 \x03(\v2\x17.sfcore.plugin.v1.FrameR\x06frames\x12*\n" +
-	"\x04stop\x18\a \x01(\v2\x16.sfcore.plugin.v1.StopR\x04stop\"e\n" +
+	"\x04stop\x18\a \x01(\v2\x16.sfcore.plugin.v1.StopR\x04stop\"(\n" +
+	"\fWaitsRequest\x12\x18\n" +
+	"\asession\x18\x01 \x01(\x04R\asession\"y\n" +
+	"\aWaiting\x12,\n" +
+	"\x04wait\x18\x01 \x01(\v2\x16.sfcore.plugin.v1.WaitH\x00R\x04wait\x128\n" +
+	"\bdeadlock\x18\x02 \x01(\v2\x1a.sfcore.plugin.v1.DeadlockH\x00R\bdeadlockB\x06\n" +
+	"\x04what\"\xd1\x01\n" +
+	"\x04Wait\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\x06R\aaddress\x12\x1a\n" +
+	"\bfunction\x18\x03 \x01(\tR\bfunction\x12\x12\n" +
+	"\x04tids\x18\x04 \x03(\x03R\x04tids\x12\x1d\n" +
+	"\n" +
+	"timed_tids\x18\x05 \x03(\x03R\ttimedTids\x12\x14\n" +
+	"\x05owner\x18\x06 \x01(\x03R\x05owner\x12\x1a\n" +
+	"\binferred\x18\a \x01(\bR\binferred\x12\x1a\n" +
+	"\bevidence\x18\b \x01(\tR\bevidence\"\x1e\n" +
+	"\bDeadlock\x12\x12\n" +
+	"\x04tids\x18\x01 \x03(\x03R\x04tids\"e\n" +
 	"\x11GoroutinesRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\x12\x18\n" +
 	"\aruntime\x18\x02 \x01(\bR\aruntime\x12\x1c\n" +
-	"\tvariables\x18\x03 \x01(\bR\tvariables\"\x98\x03\n" +
+	"\tvariables\x18\x03 \x01(\bR\tvariables\"\xd8\x03\n" +
 	"\tGoroutine\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x1f\n" +
@@ -4173,7 +4502,9 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x04stop\x18\t \x01(\v2\x16.sfcore.plugin.v1.StopR\x04stop\x122\n" +
 	"\x05delve\x18\n" +
 	" \x01(\v2\x1c.sfcore.plugin.v1.DelveStackR\x05delve\x12\x1a\n" +
-	"\bcomplete\x18\v \x01(\bR\bcomplete\"[\n" +
+	"\bcomplete\x18\v \x01(\bR\bcomplete\x12\x1b\n" +
+	"\twait_kind\x18\f \x01(\tR\bwaitKind\x12!\n" +
+	"\fwait_address\x18\r \x01(\x06R\vwaitAddress\"[\n" +
 	"\x05Place\x12\x0e\n" +
 	"\x02pc\x18\x01 \x01(\x06R\x02pc\x12\x1a\n" +
 	"\bfunction\x18\x02 \x01(\tR\bfunction\x12\x12\n" +
@@ -4366,7 +4697,7 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x06chunks\x18\x01 \x03(\v2\x1b.sfcore.plugin.v1.HostChunkR\x06chunks\"5\n" +
 	"\tHostChunk\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x14\n" +
-	"\x05fault\x18\x02 \x01(\tR\x05fault2\xd5\x06\n" +
+	"\x05fault\x18\x02 \x01(\tR\x05fault2\x9b\a\n" +
 	"\x06Plugin\x12B\n" +
 	"\x04Open\x12\x1d.sfcore.plugin.v1.OpenRequest\x1a\x1b.sfcore.plugin.v1.OpenReply\x12K\n" +
 	"\aProcess\x12 .sfcore.plugin.v1.ProcessRequest\x1a\x1e.sfcore.plugin.v1.ProcessReply\x12G\n" +
@@ -4379,7 +4710,8 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x06Locate\x12\x1f.sfcore.plugin.v1.LocateRequest\x1a\x1d.sfcore.plugin.v1.LocateReply\x12U\n" +
 	"\n" +
 	"DumpSFrame\x12#.sfcore.plugin.v1.DumpSFrameRequest\x1a .sfcore.plugin.v1.SFrameFunction0\x01\x12E\n" +
-	"\x05Close\x12\x1e.sfcore.plugin.v1.CloseRequest\x1a\x1c.sfcore.plugin.v1.CloseReply\x12P\n" +
+	"\x05Close\x12\x1e.sfcore.plugin.v1.CloseRequest\x1a\x1c.sfcore.plugin.v1.CloseReply\x12D\n" +
+	"\x05Waits\x12\x1e.sfcore.plugin.v1.WaitsRequest\x1a\x19.sfcore.plugin.v1.Waiting0\x01\x12P\n" +
 	"\n" +
 	"Goroutines\x12#.sfcore.plugin.v1.GoroutinesRequest\x1a\x1b.sfcore.plugin.v1.Goroutine0\x012\xd3\x02\n" +
 	"\x04Host\x12N\n" +
@@ -4401,7 +4733,7 @@ func file_sfcore_proto_rawDescGZIP() []byte {
 	return file_sfcore_proto_rawDescData
 }
 
-var file_sfcore_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_sfcore_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
 var file_sfcore_proto_goTypes = []any{
 	(*OpenRequest)(nil),         // 0: sfcore.plugin.v1.OpenRequest
 	(*SourceSubstitution)(nil),  // 1: sfcore.plugin.v1.SourceSubstitution
@@ -4417,45 +4749,49 @@ var file_sfcore_proto_goTypes = []any{
 	(*ThreadsRequest)(nil),      // 11: sfcore.plugin.v1.ThreadsRequest
 	(*StacksRequest)(nil),       // 12: sfcore.plugin.v1.StacksRequest
 	(*Thread)(nil),              // 13: sfcore.plugin.v1.Thread
-	(*GoroutinesRequest)(nil),   // 14: sfcore.plugin.v1.GoroutinesRequest
-	(*Goroutine)(nil),           // 15: sfcore.plugin.v1.Goroutine
-	(*Place)(nil),               // 16: sfcore.plugin.v1.Place
-	(*GoroutineFrame)(nil),      // 17: sfcore.plugin.v1.GoroutineFrame
-	(*GoVariable)(nil),          // 18: sfcore.plugin.v1.GoVariable
-	(*DelveStack)(nil),          // 19: sfcore.plugin.v1.DelveStack
-	(*Frame)(nil),               // 20: sfcore.plugin.v1.Frame
-	(*Variable)(nil),            // 21: sfcore.plugin.v1.Variable
-	(*Stop)(nil),                // 22: sfcore.plugin.v1.Stop
-	(*ModulesRequest)(nil),      // 23: sfcore.plugin.v1.ModulesRequest
-	(*Module)(nil),              // 24: sfcore.plugin.v1.Module
-	(*SFrame)(nil),              // 25: sfcore.plugin.v1.SFrame
-	(*RegistersRequest)(nil),    // 26: sfcore.plugin.v1.RegistersRequest
-	(*RegistersReply)(nil),      // 27: sfcore.plugin.v1.RegistersReply
-	(*Register)(nil),            // 28: sfcore.plugin.v1.Register
-	(*ReadMemoryRequest)(nil),   // 29: sfcore.plugin.v1.ReadMemoryRequest
-	(*ReadMemoryReply)(nil),     // 30: sfcore.plugin.v1.ReadMemoryReply
-	(*LocateRequest)(nil),       // 31: sfcore.plugin.v1.LocateRequest
-	(*LocateReply)(nil),         // 32: sfcore.plugin.v1.LocateReply
-	(*Location)(nil),            // 33: sfcore.plugin.v1.Location
-	(*Function)(nil),            // 34: sfcore.plugin.v1.Function
-	(*DumpSFrameRequest)(nil),   // 35: sfcore.plugin.v1.DumpSFrameRequest
-	(*SFrameFunction)(nil),      // 36: sfcore.plugin.v1.SFrameFunction
-	(*SFrameRow)(nil),           // 37: sfcore.plugin.v1.SFrameRow
-	(*CloseRequest)(nil),        // 38: sfcore.plugin.v1.CloseRequest
-	(*CloseReply)(nil),          // 39: sfcore.plugin.v1.CloseReply
-	(*HostProcessRequest)(nil),  // 40: sfcore.plugin.v1.HostProcessRequest
-	(*HostProcess)(nil),         // 41: sfcore.plugin.v1.HostProcess
-	(*Auxiliary)(nil),           // 42: sfcore.plugin.v1.Auxiliary
-	(*HostThreadsRequest)(nil),  // 43: sfcore.plugin.v1.HostThreadsRequest
-	(*HostThreads)(nil),         // 44: sfcore.plugin.v1.HostThreads
-	(*HostThread)(nil),          // 45: sfcore.plugin.v1.HostThread
-	(*HostMappingsRequest)(nil), // 46: sfcore.plugin.v1.HostMappingsRequest
-	(*HostMappings)(nil),        // 47: sfcore.plugin.v1.HostMappings
-	(*HostMapping)(nil),         // 48: sfcore.plugin.v1.HostMapping
-	(*HostReadRequest)(nil),     // 49: sfcore.plugin.v1.HostReadRequest
-	(*HostRange)(nil),           // 50: sfcore.plugin.v1.HostRange
-	(*HostReadReply)(nil),       // 51: sfcore.plugin.v1.HostReadReply
-	(*HostChunk)(nil),           // 52: sfcore.plugin.v1.HostChunk
+	(*WaitsRequest)(nil),        // 14: sfcore.plugin.v1.WaitsRequest
+	(*Waiting)(nil),             // 15: sfcore.plugin.v1.Waiting
+	(*Wait)(nil),                // 16: sfcore.plugin.v1.Wait
+	(*Deadlock)(nil),            // 17: sfcore.plugin.v1.Deadlock
+	(*GoroutinesRequest)(nil),   // 18: sfcore.plugin.v1.GoroutinesRequest
+	(*Goroutine)(nil),           // 19: sfcore.plugin.v1.Goroutine
+	(*Place)(nil),               // 20: sfcore.plugin.v1.Place
+	(*GoroutineFrame)(nil),      // 21: sfcore.plugin.v1.GoroutineFrame
+	(*GoVariable)(nil),          // 22: sfcore.plugin.v1.GoVariable
+	(*DelveStack)(nil),          // 23: sfcore.plugin.v1.DelveStack
+	(*Frame)(nil),               // 24: sfcore.plugin.v1.Frame
+	(*Variable)(nil),            // 25: sfcore.plugin.v1.Variable
+	(*Stop)(nil),                // 26: sfcore.plugin.v1.Stop
+	(*ModulesRequest)(nil),      // 27: sfcore.plugin.v1.ModulesRequest
+	(*Module)(nil),              // 28: sfcore.plugin.v1.Module
+	(*SFrame)(nil),              // 29: sfcore.plugin.v1.SFrame
+	(*RegistersRequest)(nil),    // 30: sfcore.plugin.v1.RegistersRequest
+	(*RegistersReply)(nil),      // 31: sfcore.plugin.v1.RegistersReply
+	(*Register)(nil),            // 32: sfcore.plugin.v1.Register
+	(*ReadMemoryRequest)(nil),   // 33: sfcore.plugin.v1.ReadMemoryRequest
+	(*ReadMemoryReply)(nil),     // 34: sfcore.plugin.v1.ReadMemoryReply
+	(*LocateRequest)(nil),       // 35: sfcore.plugin.v1.LocateRequest
+	(*LocateReply)(nil),         // 36: sfcore.plugin.v1.LocateReply
+	(*Location)(nil),            // 37: sfcore.plugin.v1.Location
+	(*Function)(nil),            // 38: sfcore.plugin.v1.Function
+	(*DumpSFrameRequest)(nil),   // 39: sfcore.plugin.v1.DumpSFrameRequest
+	(*SFrameFunction)(nil),      // 40: sfcore.plugin.v1.SFrameFunction
+	(*SFrameRow)(nil),           // 41: sfcore.plugin.v1.SFrameRow
+	(*CloseRequest)(nil),        // 42: sfcore.plugin.v1.CloseRequest
+	(*CloseReply)(nil),          // 43: sfcore.plugin.v1.CloseReply
+	(*HostProcessRequest)(nil),  // 44: sfcore.plugin.v1.HostProcessRequest
+	(*HostProcess)(nil),         // 45: sfcore.plugin.v1.HostProcess
+	(*Auxiliary)(nil),           // 46: sfcore.plugin.v1.Auxiliary
+	(*HostThreadsRequest)(nil),  // 47: sfcore.plugin.v1.HostThreadsRequest
+	(*HostThreads)(nil),         // 48: sfcore.plugin.v1.HostThreads
+	(*HostThread)(nil),          // 49: sfcore.plugin.v1.HostThread
+	(*HostMappingsRequest)(nil), // 50: sfcore.plugin.v1.HostMappingsRequest
+	(*HostMappings)(nil),        // 51: sfcore.plugin.v1.HostMappings
+	(*HostMapping)(nil),         // 52: sfcore.plugin.v1.HostMapping
+	(*HostReadRequest)(nil),     // 53: sfcore.plugin.v1.HostReadRequest
+	(*HostRange)(nil),           // 54: sfcore.plugin.v1.HostRange
+	(*HostReadReply)(nil),       // 55: sfcore.plugin.v1.HostReadReply
+	(*HostChunk)(nil),           // 56: sfcore.plugin.v1.HostChunk
 }
 var file_sfcore_proto_depIdxs = []int32{
 	1,  // 0: sfcore.plugin.v1.OpenRequest.source_map:type_name -> sfcore.plugin.v1.SourceSubstitution
@@ -4465,65 +4801,69 @@ var file_sfcore_proto_depIdxs = []int32{
 	6,  // 4: sfcore.plugin.v1.Source.truncated:type_name -> sfcore.plugin.v1.Truncation
 	7,  // 5: sfcore.plugin.v1.Truncation.mappings:type_name -> sfcore.plugin.v1.Mapping
 	10, // 6: sfcore.plugin.v1.Process.signal:type_name -> sfcore.plugin.v1.Signal
-	20, // 7: sfcore.plugin.v1.Thread.frames:type_name -> sfcore.plugin.v1.Frame
-	22, // 8: sfcore.plugin.v1.Thread.stop:type_name -> sfcore.plugin.v1.Stop
-	16, // 9: sfcore.plugin.v1.Goroutine.start:type_name -> sfcore.plugin.v1.Place
-	16, // 10: sfcore.plugin.v1.Goroutine.created:type_name -> sfcore.plugin.v1.Place
-	17, // 11: sfcore.plugin.v1.Goroutine.frames:type_name -> sfcore.plugin.v1.GoroutineFrame
-	22, // 12: sfcore.plugin.v1.Goroutine.stop:type_name -> sfcore.plugin.v1.Stop
-	19, // 13: sfcore.plugin.v1.Goroutine.delve:type_name -> sfcore.plugin.v1.DelveStack
-	20, // 14: sfcore.plugin.v1.GoroutineFrame.frame:type_name -> sfcore.plugin.v1.Frame
-	18, // 15: sfcore.plugin.v1.GoroutineFrame.variables:type_name -> sfcore.plugin.v1.GoVariable
-	16, // 16: sfcore.plugin.v1.DelveStack.frames:type_name -> sfcore.plugin.v1.Place
-	21, // 17: sfcore.plugin.v1.Frame.variables:type_name -> sfcore.plugin.v1.Variable
-	21, // 18: sfcore.plugin.v1.Variable.members:type_name -> sfcore.plugin.v1.Variable
-	25, // 19: sfcore.plugin.v1.Module.sframe:type_name -> sfcore.plugin.v1.SFrame
-	28, // 20: sfcore.plugin.v1.RegistersReply.registers:type_name -> sfcore.plugin.v1.Register
-	33, // 21: sfcore.plugin.v1.LocateReply.locations:type_name -> sfcore.plugin.v1.Location
-	34, // 22: sfcore.plugin.v1.Location.functions:type_name -> sfcore.plugin.v1.Function
-	37, // 23: sfcore.plugin.v1.SFrameFunction.rows:type_name -> sfcore.plugin.v1.SFrameRow
-	10, // 24: sfcore.plugin.v1.HostProcess.signal:type_name -> sfcore.plugin.v1.Signal
-	42, // 25: sfcore.plugin.v1.HostProcess.auxv:type_name -> sfcore.plugin.v1.Auxiliary
-	45, // 26: sfcore.plugin.v1.HostThreads.threads:type_name -> sfcore.plugin.v1.HostThread
-	28, // 27: sfcore.plugin.v1.HostThread.registers:type_name -> sfcore.plugin.v1.Register
-	48, // 28: sfcore.plugin.v1.HostMappings.mappings:type_name -> sfcore.plugin.v1.HostMapping
-	50, // 29: sfcore.plugin.v1.HostReadRequest.ranges:type_name -> sfcore.plugin.v1.HostRange
-	52, // 30: sfcore.plugin.v1.HostReadReply.chunks:type_name -> sfcore.plugin.v1.HostChunk
-	0,  // 31: sfcore.plugin.v1.Plugin.Open:input_type -> sfcore.plugin.v1.OpenRequest
-	3,  // 32: sfcore.plugin.v1.Plugin.Process:input_type -> sfcore.plugin.v1.ProcessRequest
-	11, // 33: sfcore.plugin.v1.Plugin.Threads:input_type -> sfcore.plugin.v1.ThreadsRequest
-	12, // 34: sfcore.plugin.v1.Plugin.Stacks:input_type -> sfcore.plugin.v1.StacksRequest
-	23, // 35: sfcore.plugin.v1.Plugin.Modules:input_type -> sfcore.plugin.v1.ModulesRequest
-	26, // 36: sfcore.plugin.v1.Plugin.Registers:input_type -> sfcore.plugin.v1.RegistersRequest
-	29, // 37: sfcore.plugin.v1.Plugin.ReadMemory:input_type -> sfcore.plugin.v1.ReadMemoryRequest
-	31, // 38: sfcore.plugin.v1.Plugin.Locate:input_type -> sfcore.plugin.v1.LocateRequest
-	35, // 39: sfcore.plugin.v1.Plugin.DumpSFrame:input_type -> sfcore.plugin.v1.DumpSFrameRequest
-	38, // 40: sfcore.plugin.v1.Plugin.Close:input_type -> sfcore.plugin.v1.CloseRequest
-	14, // 41: sfcore.plugin.v1.Plugin.Goroutines:input_type -> sfcore.plugin.v1.GoroutinesRequest
-	40, // 42: sfcore.plugin.v1.Host.Process:input_type -> sfcore.plugin.v1.HostProcessRequest
-	43, // 43: sfcore.plugin.v1.Host.Threads:input_type -> sfcore.plugin.v1.HostThreadsRequest
-	46, // 44: sfcore.plugin.v1.Host.Mappings:input_type -> sfcore.plugin.v1.HostMappingsRequest
-	49, // 45: sfcore.plugin.v1.Host.ReadMemory:input_type -> sfcore.plugin.v1.HostReadRequest
-	2,  // 46: sfcore.plugin.v1.Plugin.Open:output_type -> sfcore.plugin.v1.OpenReply
-	4,  // 47: sfcore.plugin.v1.Plugin.Process:output_type -> sfcore.plugin.v1.ProcessReply
-	13, // 48: sfcore.plugin.v1.Plugin.Threads:output_type -> sfcore.plugin.v1.Thread
-	13, // 49: sfcore.plugin.v1.Plugin.Stacks:output_type -> sfcore.plugin.v1.Thread
-	24, // 50: sfcore.plugin.v1.Plugin.Modules:output_type -> sfcore.plugin.v1.Module
-	27, // 51: sfcore.plugin.v1.Plugin.Registers:output_type -> sfcore.plugin.v1.RegistersReply
-	30, // 52: sfcore.plugin.v1.Plugin.ReadMemory:output_type -> sfcore.plugin.v1.ReadMemoryReply
-	32, // 53: sfcore.plugin.v1.Plugin.Locate:output_type -> sfcore.plugin.v1.LocateReply
-	36, // 54: sfcore.plugin.v1.Plugin.DumpSFrame:output_type -> sfcore.plugin.v1.SFrameFunction
-	39, // 55: sfcore.plugin.v1.Plugin.Close:output_type -> sfcore.plugin.v1.CloseReply
-	15, // 56: sfcore.plugin.v1.Plugin.Goroutines:output_type -> sfcore.plugin.v1.Goroutine
-	41, // 57: sfcore.plugin.v1.Host.Process:output_type -> sfcore.plugin.v1.HostProcess
-	44, // 58: sfcore.plugin.v1.Host.Threads:output_type -> sfcore.plugin.v1.HostThreads
-	47, // 59: sfcore.plugin.v1.Host.Mappings:output_type -> sfcore.plugin.v1.HostMappings
-	51, // 60: sfcore.plugin.v1.Host.ReadMemory:output_type -> sfcore.plugin.v1.HostReadReply
-	46, // [46:61] is the sub-list for method output_type
-	31, // [31:46] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	24, // 7: sfcore.plugin.v1.Thread.frames:type_name -> sfcore.plugin.v1.Frame
+	26, // 8: sfcore.plugin.v1.Thread.stop:type_name -> sfcore.plugin.v1.Stop
+	16, // 9: sfcore.plugin.v1.Waiting.wait:type_name -> sfcore.plugin.v1.Wait
+	17, // 10: sfcore.plugin.v1.Waiting.deadlock:type_name -> sfcore.plugin.v1.Deadlock
+	20, // 11: sfcore.plugin.v1.Goroutine.start:type_name -> sfcore.plugin.v1.Place
+	20, // 12: sfcore.plugin.v1.Goroutine.created:type_name -> sfcore.plugin.v1.Place
+	21, // 13: sfcore.plugin.v1.Goroutine.frames:type_name -> sfcore.plugin.v1.GoroutineFrame
+	26, // 14: sfcore.plugin.v1.Goroutine.stop:type_name -> sfcore.plugin.v1.Stop
+	23, // 15: sfcore.plugin.v1.Goroutine.delve:type_name -> sfcore.plugin.v1.DelveStack
+	24, // 16: sfcore.plugin.v1.GoroutineFrame.frame:type_name -> sfcore.plugin.v1.Frame
+	22, // 17: sfcore.plugin.v1.GoroutineFrame.variables:type_name -> sfcore.plugin.v1.GoVariable
+	20, // 18: sfcore.plugin.v1.DelveStack.frames:type_name -> sfcore.plugin.v1.Place
+	25, // 19: sfcore.plugin.v1.Frame.variables:type_name -> sfcore.plugin.v1.Variable
+	25, // 20: sfcore.plugin.v1.Variable.members:type_name -> sfcore.plugin.v1.Variable
+	29, // 21: sfcore.plugin.v1.Module.sframe:type_name -> sfcore.plugin.v1.SFrame
+	32, // 22: sfcore.plugin.v1.RegistersReply.registers:type_name -> sfcore.plugin.v1.Register
+	37, // 23: sfcore.plugin.v1.LocateReply.locations:type_name -> sfcore.plugin.v1.Location
+	38, // 24: sfcore.plugin.v1.Location.functions:type_name -> sfcore.plugin.v1.Function
+	41, // 25: sfcore.plugin.v1.SFrameFunction.rows:type_name -> sfcore.plugin.v1.SFrameRow
+	10, // 26: sfcore.plugin.v1.HostProcess.signal:type_name -> sfcore.plugin.v1.Signal
+	46, // 27: sfcore.plugin.v1.HostProcess.auxv:type_name -> sfcore.plugin.v1.Auxiliary
+	49, // 28: sfcore.plugin.v1.HostThreads.threads:type_name -> sfcore.plugin.v1.HostThread
+	32, // 29: sfcore.plugin.v1.HostThread.registers:type_name -> sfcore.plugin.v1.Register
+	52, // 30: sfcore.plugin.v1.HostMappings.mappings:type_name -> sfcore.plugin.v1.HostMapping
+	54, // 31: sfcore.plugin.v1.HostReadRequest.ranges:type_name -> sfcore.plugin.v1.HostRange
+	56, // 32: sfcore.plugin.v1.HostReadReply.chunks:type_name -> sfcore.plugin.v1.HostChunk
+	0,  // 33: sfcore.plugin.v1.Plugin.Open:input_type -> sfcore.plugin.v1.OpenRequest
+	3,  // 34: sfcore.plugin.v1.Plugin.Process:input_type -> sfcore.plugin.v1.ProcessRequest
+	11, // 35: sfcore.plugin.v1.Plugin.Threads:input_type -> sfcore.plugin.v1.ThreadsRequest
+	12, // 36: sfcore.plugin.v1.Plugin.Stacks:input_type -> sfcore.plugin.v1.StacksRequest
+	27, // 37: sfcore.plugin.v1.Plugin.Modules:input_type -> sfcore.plugin.v1.ModulesRequest
+	30, // 38: sfcore.plugin.v1.Plugin.Registers:input_type -> sfcore.plugin.v1.RegistersRequest
+	33, // 39: sfcore.plugin.v1.Plugin.ReadMemory:input_type -> sfcore.plugin.v1.ReadMemoryRequest
+	35, // 40: sfcore.plugin.v1.Plugin.Locate:input_type -> sfcore.plugin.v1.LocateRequest
+	39, // 41: sfcore.plugin.v1.Plugin.DumpSFrame:input_type -> sfcore.plugin.v1.DumpSFrameRequest
+	42, // 42: sfcore.plugin.v1.Plugin.Close:input_type -> sfcore.plugin.v1.CloseRequest
+	14, // 43: sfcore.plugin.v1.Plugin.Waits:input_type -> sfcore.plugin.v1.WaitsRequest
+	18, // 44: sfcore.plugin.v1.Plugin.Goroutines:input_type -> sfcore.plugin.v1.GoroutinesRequest
+	44, // 45: sfcore.plugin.v1.Host.Process:input_type -> sfcore.plugin.v1.HostProcessRequest
+	47, // 46: sfcore.plugin.v1.Host.Threads:input_type -> sfcore.plugin.v1.HostThreadsRequest
+	50, // 47: sfcore.plugin.v1.Host.Mappings:input_type -> sfcore.plugin.v1.HostMappingsRequest
+	53, // 48: sfcore.plugin.v1.Host.ReadMemory:input_type -> sfcore.plugin.v1.HostReadRequest
+	2,  // 49: sfcore.plugin.v1.Plugin.Open:output_type -> sfcore.plugin.v1.OpenReply
+	4,  // 50: sfcore.plugin.v1.Plugin.Process:output_type -> sfcore.plugin.v1.ProcessReply
+	13, // 51: sfcore.plugin.v1.Plugin.Threads:output_type -> sfcore.plugin.v1.Thread
+	13, // 52: sfcore.plugin.v1.Plugin.Stacks:output_type -> sfcore.plugin.v1.Thread
+	28, // 53: sfcore.plugin.v1.Plugin.Modules:output_type -> sfcore.plugin.v1.Module
+	31, // 54: sfcore.plugin.v1.Plugin.Registers:output_type -> sfcore.plugin.v1.RegistersReply
+	34, // 55: sfcore.plugin.v1.Plugin.ReadMemory:output_type -> sfcore.plugin.v1.ReadMemoryReply
+	36, // 56: sfcore.plugin.v1.Plugin.Locate:output_type -> sfcore.plugin.v1.LocateReply
+	40, // 57: sfcore.plugin.v1.Plugin.DumpSFrame:output_type -> sfcore.plugin.v1.SFrameFunction
+	43, // 58: sfcore.plugin.v1.Plugin.Close:output_type -> sfcore.plugin.v1.CloseReply
+	15, // 59: sfcore.plugin.v1.Plugin.Waits:output_type -> sfcore.plugin.v1.Waiting
+	19, // 60: sfcore.plugin.v1.Plugin.Goroutines:output_type -> sfcore.plugin.v1.Goroutine
+	45, // 61: sfcore.plugin.v1.Host.Process:output_type -> sfcore.plugin.v1.HostProcess
+	48, // 62: sfcore.plugin.v1.Host.Threads:output_type -> sfcore.plugin.v1.HostThreads
+	51, // 63: sfcore.plugin.v1.Host.Mappings:output_type -> sfcore.plugin.v1.HostMappings
+	55, // 64: sfcore.plugin.v1.Host.ReadMemory:output_type -> sfcore.plugin.v1.HostReadReply
+	49, // [49:65] is the sub-list for method output_type
+	33, // [33:49] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_sfcore_proto_init() }
@@ -4537,15 +4877,19 @@ func file_sfcore_proto_init() {
 		(*OpenRequest_Host)(nil),
 	}
 	file_sfcore_proto_msgTypes[10].OneofWrappers = []any{}
-	file_sfcore_proto_msgTypes[20].OneofWrappers = []any{}
-	file_sfcore_proto_msgTypes[21].OneofWrappers = []any{}
+	file_sfcore_proto_msgTypes[15].OneofWrappers = []any{
+		(*Waiting_Wait)(nil),
+		(*Waiting_Deadlock)(nil),
+	}
+	file_sfcore_proto_msgTypes[24].OneofWrappers = []any{}
+	file_sfcore_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sfcore_proto_rawDesc), len(file_sfcore_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   53,
+			NumMessages:   57,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -38,6 +38,7 @@ const (
 	Plugin_Locate_FullMethodName     = "/sfcore.plugin.v1.Plugin/Locate"
 	Plugin_DumpSFrame_FullMethodName = "/sfcore.plugin.v1.Plugin/DumpSFrame"
 	Plugin_Close_FullMethodName      = "/sfcore.plugin.v1.Plugin/Close"
+	Plugin_Waits_FullMethodName      = "/sfcore.plugin.v1.Plugin/Waits"
 	Plugin_Goroutines_FullMethodName = "/sfcore.plugin.v1.Plugin/Goroutines"
 )
 
@@ -81,6 +82,10 @@ type PluginClient interface {
 	DumpSFrame(ctx context.Context, in *DumpSFrameRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SFrameFunction], error)
 	// Close ends a session and releases its process.
 	Close(ctx context.Context, in *CloseRequest, opts ...grpc.CallOption) (*CloseReply, error)
+	// Waits walks all stacks, and lists what threads wait for in futex(2), that for
+	// which the most wait first, and then the deadlocks. Of a process that a host
+	// serves, nothing is known.
+	Waits(ctx context.Context, in *WaitsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Waiting], error)
 	// Lists the goroutines of a Go program with their stacks, by the program
 	// sfcore-delve. A stack may come in several messages; the last has stop.
 	Goroutines(ctx context.Context, in *GoroutinesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Goroutine], error)
@@ -230,9 +235,28 @@ func (c *pluginClient) Close(ctx context.Context, in *CloseRequest, opts ...grpc
 	return out, nil
 }
 
+func (c *pluginClient) Waits(ctx context.Context, in *WaitsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Waiting], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Plugin_ServiceDesc.Streams[4], Plugin_Waits_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WaitsRequest, Waiting]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Plugin_WaitsClient = grpc.ServerStreamingClient[Waiting]
+
 func (c *pluginClient) Goroutines(ctx context.Context, in *GoroutinesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Goroutine], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Plugin_ServiceDesc.Streams[4], Plugin_Goroutines_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Plugin_ServiceDesc.Streams[5], Plugin_Goroutines_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -289,6 +313,10 @@ type PluginServer interface {
 	DumpSFrame(*DumpSFrameRequest, grpc.ServerStreamingServer[SFrameFunction]) error
 	// Close ends a session and releases its process.
 	Close(context.Context, *CloseRequest) (*CloseReply, error)
+	// Waits walks all stacks, and lists what threads wait for in futex(2), that for
+	// which the most wait first, and then the deadlocks. Of a process that a host
+	// serves, nothing is known.
+	Waits(*WaitsRequest, grpc.ServerStreamingServer[Waiting]) error
 	// Lists the goroutines of a Go program with their stacks, by the program
 	// sfcore-delve. A stack may come in several messages; the last has stop.
 	Goroutines(*GoroutinesRequest, grpc.ServerStreamingServer[Goroutine]) error
@@ -331,6 +359,9 @@ func (UnimplementedPluginServer) DumpSFrame(*DumpSFrameRequest, grpc.ServerStrea
 }
 func (UnimplementedPluginServer) Close(context.Context, *CloseRequest) (*CloseReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Close not implemented")
+}
+func (UnimplementedPluginServer) Waits(*WaitsRequest, grpc.ServerStreamingServer[Waiting]) error {
+	return status.Error(codes.Unimplemented, "method Waits not implemented")
 }
 func (UnimplementedPluginServer) Goroutines(*GoroutinesRequest, grpc.ServerStreamingServer[Goroutine]) error {
 	return status.Error(codes.Unimplemented, "method Goroutines not implemented")
@@ -508,6 +539,17 @@ func _Plugin_Close_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Plugin_Waits_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WaitsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(PluginServer).Waits(m, &grpc.GenericServerStream[WaitsRequest, Waiting]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Plugin_WaitsServer = grpc.ServerStreamingServer[Waiting]
+
 func _Plugin_Goroutines_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(GoroutinesRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -570,6 +612,11 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "DumpSFrame",
 			Handler:       _Plugin_DumpSFrame_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Waits",
+			Handler:       _Plugin_Waits_Handler,
 			ServerStreams: true,
 		},
 		{

@@ -79,7 +79,7 @@ func List(ctx context.Context, p *process.Process, opts Options, found func(g *r
 		case time.Now().After(deadline):
 			return fmt.Errorf("there are more goroutines than can be listed in %v", maxTime)
 		}
-		if r := w.found(&g); opts.selects(r) && !found(w.describe(r, g.Saved.Regs(p.Image().Arch), false)) {
+		if r := w.found(&g); opts.selects(r) && !found(w.describe(r, g.Saved, false)) {
 			break
 		}
 	}
@@ -166,28 +166,29 @@ func (w *walker) readSaved() {
 }
 
 // saved returns the registers of a goroutine that delve found.
-func (w *walker) saved(g *wire.Goroutine) arch.Regs {
+func (w *walker) saved(g *wire.Goroutine) gostack.Saved {
 	s, ok := w.savedBy[g.ID]
 	if !ok || s.PC != g.Saved.PC || s.SP != g.Saved.SP {
 		s = gostack.Saved{PC: g.Saved.PC, SP: g.Saved.SP, FP: g.Saved.FP}
 	}
-	return s.Regs(w.process.Image().Arch)
+	return s
 }
 
 // describe walks the stack of a goroutine from the registers that were saved, or
 // those of its thread. If it is delve that found the goroutine, the stack is compared
 // with delve's.
-func (w *walker) describe(g *wire.Goroutine, saved arch.Regs, byDelve bool) (r *report.Goroutine, complete bool) {
+func (w *walker) describe(g *wire.Goroutine, saved gostack.Saved, byDelve bool) (r *report.Goroutine, complete bool) {
 	r = &report.Goroutine{
 		ID: g.ID, Status: g.Status, WaitReason: g.WaitReason, TID: g.TID, Runtime: g.Runtime,
 		Start: place(&g.Start), Created: place(&g.Created), Frames: []report.GoroutineFrame{},
 	}
-	s, err := w.walk(g, saved)
+	s, err := w.walk(g, saved.Regs(w.process.Image().Arch))
 	if err != nil {
 		r.Stop = report.Stop{Reason: unwind.NoUnwindInfo, Detail: err.Error()}
 		return r, false
 	}
 	complete = s.Complete()
+	r.WaitsFor = w.waitsFor(s, g, saved.G)
 	thread := w.walker.Describe(s, false)
 	r.Stop = thread.Stop
 	for i := range thread.Frames {

@@ -66,6 +66,7 @@ const (
 	attrAbstractOrigin = 0x31
 	attrCount          = 0x37
 	attrMemberLocation = 0x38
+	attrDeclLine       = 0x3b
 	attrDeclaration    = 0x3c
 	attrDiscrList      = 0x3d
 	attrEncoding       = 0x3e

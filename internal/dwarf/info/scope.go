@@ -2,6 +2,7 @@ package info
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -29,6 +30,8 @@ const Go = 0x16
 type Variable struct {
 	Name      string
 	Parameter bool
+	// Line is where the variable is declared, in the file of its function; 0 if unknown.
+	Line int
 	// Type is nil if it is unknown.
 	Type *Type
 	// Where locates the variable. It is unknown if the variable was optimised out
@@ -216,6 +219,9 @@ func (e *entry) variable(addr uint64) (v Variable, ok bool) {
 	v = Variable{Name: at.str(name), Parameter: e.tag == tagFormalParameter}
 	if slices.Contains(hidden, v.Name) {
 		return v, false
+	}
+	if line, _ := e.inherited(attrDeclLine); line.known() {
+		v.Line = int(min(line.num, math.MaxInt32))
 	}
 	e.describe(&v, addr)
 	return v, true

@@ -55,6 +55,9 @@ func TestScopes(t *testing.T) {
 				}
 			}
 			for _, v := range scopes[1].Variables {
+				if want := map[string]int{"why": 36, "table": 39}[v.Name]; want != 0 && v.Line != want {
+					t.Errorf("%s: got line %d, want %d", v.Name, v.Line, want)
+				}
 				switch v.Name {
 				case "h":
 					if s := v.Type.Elem().String(); s != "int (*)(int)" {

@@ -69,10 +69,14 @@ func (f *Frame) Scopes() ([]Scope, error) {
 	scopes, err := f.Data.Scopes(f.PC - f.Bias)
 	list := make([]Scope, len(scopes))
 	for i := range scopes {
-		list[i] = Scope{Scope: scopes[i], frame: f}
+		list[i] = f.In(&scopes[i])
 	}
 	return list, err
 }
+
+// In returns a function that debug information has at the frame's code, to read
+// variables of it. It is one of what Data.Scopes returned for that code.
+func (f *Frame) In(s *info.Scope) Scope { return Scope{Scope: *s, frame: f} }
 
 // Object returns the value of a variable of the scope.
 func (s *Scope) Object(v *info.Variable) Object {

@@ -329,7 +329,7 @@ func TestLocksOfCXX(t *testing.T) {
 }
 
 func TestLocksOfRust(t *testing.T) {
-	start(t, 6, build(t, "locks.rs")).check(t, "mutex: waiter0 waiter1 waiter2 waiter3 waiter4")
+	start(t, 6, build(t, "locks.rs")).check(t, "mutex: waiter0 waiter1 waiter2 waiter3 waiter4 -> main?")
 }
 
 func TestLocksOfGo(t *testing.T) {
