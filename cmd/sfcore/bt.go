@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/picture"
 	"github.com/sfcore/sfcore/report"
 
@@ -42,10 +43,12 @@ func newBtCommand() *cobra.Command {
 		Long: `bt prints the stack of every thread of a core file, the crashed thread's first.
 With -p it prints the stacks of a live process at one moment.
 
-CORE may be compressed (.zst, .gz, .lz4, .xz); - is standard input. sfcore looks
-for programs and libraries below --path, below --sysroot, next to the core, and
-at the path recorded in it. It uses a file only if its build-id is the one in
-memory.
+CORE may be compressed (.zst, .gz, .lz4, .xz); - is standard input. It may also be
+a report that bt --format json or jsonl has printed, which is shown as it is.
+
+sfcore looks for programs and libraries below --path, below --sysroot, next to the
+core, and at the path recorded in it. It uses a file only if its build-id is the
+one in memory.
 
 Each line has the frame's number, its pc, the method that found it, and its name.
 The methods are:
@@ -127,7 +130,7 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	if cmd.Flags().Changed("source") && c.source < 0 {
 		return fmt.Errorf("--source %d: must not be negative", c.source)
 	}
-	if c.user.given && !c.sandbox {
+	if c.user.Given && !c.sandbox {
 		return errors.New("--user needs --sandbox")
 	}
 	c.picture = newPicture(c.format, picture.Threads, c.redact, c.hidden(args)...)
@@ -142,8 +145,13 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	return drawPicture(cmd, c.picture, c.format, err)
 }
 
-// runOnce prints a core, or what dlv holds.
+// runOnce prints a core, a report, or what dlv holds.
 func (c *btCommand) runOnce(cmd *cobra.Command, paint painter, args []string) error {
+	if docs, err := c.readReports(args); err != nil {
+		return err
+	} else if len(docs) > 0 {
+		return c.printReports(cmd, paint, docs)
+	}
 	t, err := c.openProcess(cmd.Context(), &c.dlv, args)
 	if err != nil {
 		return err
@@ -175,7 +183,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	}
 
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	form := newFormat(c.format, paint, c.verbose, c.sources(t))
+	form := newFormat(c.format, paint, c.verbose, c.sources(t), t.Image())
 	head := t.Head()
 	if c.picture != nil {
 		hideMappings(c.picture, t)
@@ -231,12 +239,16 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		used.Put(r)
 	}
 	head.Waiting = waits.Waiting()
-	_, _ = out.Write(form.tail(t, &head.Waiting))
+	if slices.Contains(withModules, c.format) {
+		head.Modules = describeModules(t) // which may find more problems
+	}
+	head.Problems = t.Problems()
+	_, _ = out.Write(form.tail(&head))
 	if err := out.Flush(); err != nil { // the first error of all the writes
 		return fmt.Errorf("writing the result: %w", err)
 	}
 	if c.picture != nil {
-		c.picture.EndSnapshot(&head, describeModules(t), t.Problems())
+		c.picture.EndSnapshot(&head, head.Modules, head.Problems)
 	}
 	sayProblems(cmd.ErrOrStderr(), t)
 	if cut+guessed > 0 {
@@ -319,13 +331,13 @@ func sayProblems(stderr io.Writer, t *process.Process) {
 type format interface {
 	head(*report.Document) []byte
 	// thread appends a thread to b.
-	thread(b []byte, r *threadReport) []byte
+	thread(b []byte, r *document.Thread) []byte
 	// separator stands between two threads.
 	separator() string
-	tail(*process.Process, *report.Waiting) []byte
+	tail(*report.Document) []byte
 }
 
-func newFormat(name string, paint painter, verbose bool, sources *sources) format {
+func newFormat(name string, paint painter, verbose bool, sources *sources, img *core.Image) format {
 	switch name {
 	case "json":
 		return jsonFormat{}
@@ -336,5 +348,5 @@ func newFormat(name string, paint painter, verbose bool, sources *sources) forma
 	case "html", "pprof", "speedscope":
 		return pictureFormat{}
 	}
-	return &textFormat{paint: paint, verbose: verbose, sources: sources}
+	return &textFormat{paint: paint, verbose: verbose, sources: sources, image: img}
 }

@@ -3,17 +3,12 @@ package main
 import (
 	"context"
 
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/report"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/process"
 )
-
-// threadReport is a thread, or with --group those with the same stack.
-type threadReport struct {
-	*report.Thread
-	TIDs []int `json:"tids,omitempty"` // with --group
-}
 
 // stackGroup is a group of threads with the same stack.
 type stackGroup struct {
@@ -49,9 +44,9 @@ func (g stackGroup) threads(th *core.Thread) []*core.Thread {
 }
 
 // report extends the report of a thread to its group, if it is in one.
-func (g stackGroup) report(r *report.Thread) *threadReport {
+func (g stackGroup) report(r *report.Thread) *document.Thread {
 	if g.tids != nil {
 		r.Name = g.name
 	}
-	return &threadReport{r, g.tids}
+	return &document.Thread{Thread: r, TIDs: g.tids}
 }

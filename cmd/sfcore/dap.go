@@ -11,6 +11,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/dap"
 	"github.com/sfcore/sfcore/internal/delve/rpc"
+	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind/gostack"
 )
@@ -59,7 +60,7 @@ func (c *dapCommand) run(cmd *cobra.Command, _ []string) error {
 	server := &dap.Server{Open: openForDAP, Idle: c.idle}
 	switch {
 	case c.None():
-	case os.Getenv(watched) == "":
+	case os.Getenv(limit.Watched) == "":
 		server.Session = c.session
 	default:
 		c.Collect()

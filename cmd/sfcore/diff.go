@@ -13,6 +13,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/diff"
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/picture"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
@@ -100,7 +101,7 @@ func (c *diffCommand) write(out *bufio.Writer, moments []moment, paint painter) 
 		d := diff.Compare(moments[0].report, moments[1].report)
 		switch c.format {
 		case "json":
-			return writeJSON(out, d)
+			return document.Write(out, d)
 		case "html":
 			return picture.WriteDifference(out, d, version())
 		}
@@ -113,7 +114,7 @@ func (c *diffCommand) write(out *bufio.Writer, moments []moment, paint painter) 
 	}
 	s := diff.Follow(reports)
 	if c.format == "json" {
-		return writeJSON(out, s)
+		return document.Write(out, s)
 	}
 	text.series(s)
 	return nil
@@ -131,9 +132,9 @@ const maxMoments = 1000
 // read reads the reports of files, or makes those of cores.
 func (c *diffCommand) read(ctx context.Context, stderr io.Writer, names []string) ([]moment, error) {
 	var moments []moment
-	left := int64(maxDocument)
+	left := int64(document.MaxSize)
 	for _, name := range names {
-		reports, err := readReports(name, &left)
+		reports, err := document.Read(name, &left)
 		if err == nil && len(reports) == 0 {
 			reports = make([]*report.Document, 1)
 			reports[0], err = c.core(ctx, stderr, name)

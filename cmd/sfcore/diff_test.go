@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/internal/diff"
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/report"
 )
@@ -123,8 +124,8 @@ func readLines(t *testing.T, text string) []*report.Document {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	left := int64(maxDocument)
-	docs, err := readReports(name, &left)
+	left := int64(document.MaxSize)
+	docs, err := document.Read(name, &left)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
 
@@ -19,9 +20,9 @@ func (foldedFormat) head(*report.Document) []byte { return nil }
 
 func (foldedFormat) separator() string { return "" }
 
-func (foldedFormat) tail(*process.Process, *report.Waiting) []byte { return nil }
+func (foldedFormat) tail(*report.Document) []byte { return nil }
 
-func (foldedFormat) thread(b []byte, r *threadReport) []byte {
+func (foldedFormat) thread(b []byte, r *document.Thread) []byte {
 	return appendFolded(b, &r.Stop, len(r.Frames), func(i int) *report.Frame { return &r.Frames[i] }, len(r.TIDs))
 }
 
@@ -32,7 +33,7 @@ func (goroutineFolded) head(*report.Document) []byte { return nil }
 
 func (goroutineFolded) separator() string { return "" }
 
-func (goroutineFolded) tail(*process.Process, int, string) []byte { return nil }
+func (goroutineFolded) tail(*process.Process, *goroutineTail) []byte { return nil }
 
 func (goroutineFolded) goroutine(r *report.Goroutine) []byte {
 	return appendFolded(nil, &r.Stop, len(r.Frames), func(i int) *report.Frame { return &r.Frames[i].Frame }, len(r.IDs))

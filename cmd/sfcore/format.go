@@ -14,6 +14,9 @@ var formats = []string{"text", "json", "jsonl", "folded", "html", "pprof", "spee
 // other programs draw the others.
 var pictures = []string{"html", "pprof", "speedscope"}
 
+// withModules are the formats that describe modules.
+var withModules = append([]string{"json", "jsonl"}, pictures...)
+
 const (
 	formatHelp = "print text, json (one document), jsonl (one line per thread), folded (for flame graphs), html (one page to look at), pprof or speedscope"
 	redactHelp = "with html, pprof or speedscope: leave out directories, addresses of servers and numbers of users"

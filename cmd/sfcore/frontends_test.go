@@ -43,12 +43,17 @@ func TestFrontEndsAgree(t *testing.T) {
 	frames := 0
 	testkit.EachCase(t, coresDir, func(t *testing.T, name string) {
 		dir := filepath.Join(coresDir, name)
-		want := stacksByJSON(t, name)
+		report := reportByJSON(t, caseArgs(t, name))
+		want := shown(report)
 		for _, th := range want {
 			frames += len(th.frames)
 		}
 		compareShown(t, "debug adapter", stacksByDAP(t, dir), want)
-		compareShown(t, "plugin", stacksByPlugin(t, service, dir), want)
+		byPlugin := reportByPlugin(t, service, plugin.Spec{Core: filepath.Join(dir, "core.zst"), Options: optionsOf(dir)})
+		compareShown(t, "plugin", shown(byPlugin), want)
+		if !reflect.DeepEqual(byPlugin.Waiting, report.Waiting) {
+			t.Errorf("plugin: got %+v, want %+v", byPlugin.Waiting, report.Waiting)
+		}
 	})
 	if frames < 1000 {
 		t.Errorf("got %d frames in all", frames)
@@ -102,19 +107,19 @@ func shown(r *report.Document) shownStacks {
 	return stacks
 }
 
-func stacksByJSON(t *testing.T, name string) shownStacks {
+func reportByJSON(t *testing.T, args []string) *report.Document {
 	t.Helper()
-	stdout, stderr, code := sfcore(append([]string{"bt", "-v", "--format", "json"}, caseArgs(t, name)...)...)
+	stdout, stderr, code := sfcore(append([]string{"bt", "-v", "--format", "json"}, args...)...)
 	var r report.Document
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 		t.Fatalf("exit status %d, %s: %v", code, stderr, err)
 	}
-	return shown(&r)
+	return &r
 }
 
-func stacksByPlugin(t *testing.T, c *plugin.Client, dir string) shownStacks {
+func reportByPlugin(t *testing.T, c *plugin.Client, spec plugin.Spec) *report.Document {
 	t.Helper()
-	s, err := c.Open(t.Context(), plugin.Spec{Core: filepath.Join(dir, "core.zst"), Options: optionsOf(dir)})
+	s, err := c.Open(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +130,22 @@ func stacksByPlugin(t *testing.T, c *plugin.Client, dir string) shownStacks {
 	if err := s.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	return shown(r)
+	return r
+}
+
+// The plugin says the same of threads that wait as the command line does, also of
+// owners that are inferred.
+func TestFrontEndsAgreeOnWaits(t *testing.T) {
+	service := inProcessPlugin(t)
+	for _, name := range []string{"amd64-O0", "amd64-Og"} {
+		dir := filepath.Join("../../testdata/guards", name)
+		corePath, exe := filepath.Join(dir, "core.zst"), filepath.Join(dir, "prog")
+		want := reportByJSON(t, []string{corePath, exe}).Waiting
+		got := reportByPlugin(t, service, plugin.Spec{Core: corePath, Options: process.Options{Exe: exe}}).Waiting
+		if len(want.Waits) < 12 || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		}
+	}
 }
 
 // inProcessPlugin returns a client of a plugin in this program.

@@ -141,6 +141,7 @@ type goroutineLister struct {
 	begun      bool
 	printed    int
 	hidden     int
+	waits      report.GoroutineWaits
 	full       error // why no more goroutines are added to the picture
 	incomplete bool
 	without    string // why delve did not take part; "" if it did
@@ -183,8 +184,9 @@ func (l *goroutineLister) print(cmd *cobra.Command) error {
 	if l.picture != nil {
 		head := l.process.Head()
 		l.picture.EndSnapshot(&head, describeModules(l.process), l.process.Problems())
+		l.picture.SayWaits(l.waits.Lines())
 	}
-	_, _ = l.out.Write(l.form.tail(l.process, l.hidden, l.without))
+	_, _ = l.out.Write(l.form.tail(l.process, &goroutineTail{&l.waits, l.hidden, l.without}))
 	if err := l.out.Flush(); err != nil { // the first error of all the writes
 		return fmt.Errorf("writing the result: %w", err)
 	}
@@ -221,9 +223,10 @@ func (l *goroutineLister) begin() {
 func (l *goroutineLister) add(r *report.Goroutine, complete bool) {
 	l.begin()
 	l.incomplete = l.incomplete || !complete
+	l.waits.Add(r)
 	switch {
 	case l.picture != nil:
-		l.full = l.picture.Add(picturedGoroutine(r, complete))
+		l.full = l.picture.Add(l.pictured(r, complete))
 		return
 	case !l.command.group:
 		l.write(r)

@@ -20,6 +20,8 @@ import (
 	"github.com/sfcore/sfcore/internal/delve/wire"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
+
+	"github.com/sfcore/sfcore/internal/document"
 )
 
 const goroutinesDir = "../../testdata/goroutines"
@@ -137,12 +139,12 @@ func TestGoroutinesGolden(t *testing.T) {
 // Both forms of JSON hold the same goroutines, and groups hold each once.
 func TestGoroutinesJSON(t *testing.T) {
 	delveHere(t)
-	type document struct {
+	type doc struct {
 		Schema     string
 		Goroutines []report.Goroutine
 		Hidden     int
 	}
-	var one, grouped document
+	var one, grouped doc
 	text, _, _ := sfcore(goroutinesOf("amd64", "--format", "json")...)
 	if err := json.Unmarshal([]byte(text), &one); err != nil {
 		t.Fatal(err)
@@ -160,7 +162,7 @@ func TestGoroutinesJSON(t *testing.T) {
 		if part.Goroutine == nil {
 			continue
 		}
-		if got, want := string(encode(part.Goroutine)), string(encode(&one.Goroutines[n])); got != want {
+		if got, want := string(document.Encode(part.Goroutine)), string(document.Encode(&one.Goroutines[n])); got != want {
 			t.Errorf("jsonl: got\n%s, json:\n%s", got, want)
 		}
 		n++

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/report"
 
 	"github.com/sfcore/sfcore/process"
@@ -13,9 +14,14 @@ type goroutineFormat interface {
 	head(*report.Document) []byte
 	goroutine(*report.Goroutine) []byte
 	separator() string
-	// tail gets the number of goroutines of the runtime that were left out, and why
-	// delve did not take part; "" if it did.
-	tail(t *process.Process, hidden int, without string) []byte
+	tail(*process.Process, *goroutineTail) []byte
+}
+
+// goroutineTail is what is known after the last goroutine.
+type goroutineTail struct {
+	waits   *report.GoroutineWaits
+	hidden  int    // goroutines of the runtime that were left out
+	without string // why delve did not take part; "" if it did
 }
 
 func newGoroutineFormat(name string, paint painter) goroutineFormat {
@@ -116,27 +122,34 @@ func (w *goroutineText) delve(b []byte, d *report.DelveStack) []byte {
 	return b
 }
 
-func (w *goroutineText) tail(t *process.Process, hidden int, _ string) []byte {
+func (w *goroutineText) tail(t *process.Process, r *goroutineTail) []byte {
 	var b []byte
-	if hidden > 0 {
-		b = fmt.Appendf(b, "\n%d goroutines of Go's runtime are left out; --all prints them\n", hidden)
+	for i, line := range r.waits.Lines() {
+		if i == 0 {
+			b = append(b, '\n')
+		}
+		b = append(append(b, line...), '\n')
 	}
-	return append(b, w.textFormat.tail(t, &report.Waiting{})...)
+	if r.hidden > 0 {
+		b = fmt.Appendf(b, "\n%d goroutines of Go's runtime are left out; --all prints them\n", r.hidden)
+	}
+	w.image = t.Image()
+	return append(b, w.textFormat.tail(&report.Document{})...)
 }
 
 // goroutineJSON renders goroutines as one document.
 type goroutineJSON struct{}
 
 func (goroutineJSON) head(r *report.Document) []byte {
-	return members(`{"schema":"`+report.GoroutinesSchema+`","source":`, r.Source, `,"process":`, r.Process, ",\"goroutines\":[\n")
+	return document.Members(`{"schema":"`+report.GoroutinesSchema+`","source":`, r.Source, `,"process":`, r.Process, ",\"goroutines\":[\n")
 }
 
-func (goroutineJSON) goroutine(r *report.Goroutine) []byte { return encode(r) }
+func (goroutineJSON) goroutine(r *report.Goroutine) []byte { return document.Encode(r) }
 
 func (goroutineJSON) separator() string { return ",\n" }
 
-func (goroutineJSON) tail(t *process.Process, hidden int, without string) []byte {
-	return members("],\n\"hidden\":", hidden, withoutDelve(without)+`,"modules":`, describeModules(t), `,"problems":`, t.Problems(), "}\n")
+func (goroutineJSON) tail(t *process.Process, r *goroutineTail) []byte {
+	return document.Members("],\n\"hidden\":", r.hidden, goroutineWaits(r.waits)+withoutDelve(r.without)+`,"modules":`, describeModules(t), `,"problems":`, t.Problems(), "}\n")
 }
 
 // goroutineLines renders a line for the process, one for each goroutine, and one
@@ -144,17 +157,26 @@ func (goroutineJSON) tail(t *process.Process, hidden int, without string) []byte
 type goroutineLines struct{}
 
 func (goroutineLines) head(r *report.Document) []byte {
-	return members(`{"schema":"`+report.GoroutinesSchema+`","source":`, r.Source, `,"process":`, r.Process, "}\n")
+	return document.Members(`{"schema":"`+report.GoroutinesSchema+`","source":`, r.Source, `,"process":`, r.Process, "}\n")
 }
 
 func (goroutineLines) goroutine(r *report.Goroutine) []byte {
-	return members(`{"goroutine":`, r, "}\n")
+	return document.Members(`{"goroutine":`, r, "}\n")
 }
 
 func (goroutineLines) separator() string { return "" }
 
-func (goroutineLines) tail(t *process.Process, hidden int, without string) []byte {
-	return members(`{"hidden":`, hidden, withoutDelve(without)+`,"modules":`, describeModules(t), `,"problems":`, t.Problems(), "}\n")
+func (goroutineLines) tail(t *process.Process, r *goroutineTail) []byte {
+	return document.Members(`{"hidden":`, r.hidden, goroutineWaits(r.waits)+withoutDelve(r.without)+`,"modules":`, describeModules(t), `,"problems":`, t.Problems(), "}\n")
+}
+
+// goroutineWaits renders a member of an object, or nothing.
+func goroutineWaits(w *report.GoroutineWaits) string {
+	list := w.List()
+	if len(list) == 0 {
+		return ""
+	}
+	return `,"waits":` + string(document.Encode(list))
 }
 
 // withoutDelve renders a member of an object, or nothing.
@@ -162,5 +184,5 @@ func withoutDelve(reason string) string {
 	if reason == "" {
 		return ""
 	}
-	return `,"withoutDelve":` + string(encode(reason))
+	return `,"withoutDelve":` + string(document.Encode(reason))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/report"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,7 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	if c.format == "json" {
 		head.Threads, head.Modules, head.Problems = []report.Thread{}, modules, t.Problems()
-		if err := writeJSON(out, &head); err != nil {
+		if err := document.Write(out, &head); err != nil {
 			return err
 		}
 	} else {

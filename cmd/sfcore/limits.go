@@ -18,10 +18,6 @@ import (
 // has. At the limit it is ended, and what was not printed yet is lost.
 type limits struct{ limit.Limits }
 
-// watched is set in the environment of the process that is watched, to the id of the
-// process that watches it.
-const watched = "SFCORE_WATCHED"
-
 func (l *limits) register(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&l.Total, "max-total-time", 0, "end the run after `DURATION`, for example 10s (default no limit)")
 	cmd.Flags().Var(&l.Memory, "max-memory", "end the run when it takes more than `SIZE` of memory, for example 512M (Linux; default no limit)")
@@ -43,7 +39,7 @@ func (l *limits) begin(cmd *cobra.Command, _ []string) error {
 	if err := l.Check(); err != nil || l.None() {
 		return err
 	}
-	if os.Getenv(watched) == "" {
+	if os.Getenv(limit.Watched) == "" {
 		code, err := l.watch()
 		if err != nil {
 			return err
@@ -96,6 +92,6 @@ func again(ctx context.Context, args ...string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = append(os.Environ(), watched+"="+strconv.Itoa(os.Getpid()))
+	cmd.Env = append(os.Environ(), limit.Watched+"="+strconv.Itoa(os.Getpid()))
 	return cmd, nil
 }

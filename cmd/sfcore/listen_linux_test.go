@@ -1,17 +1,16 @@
 package main
 
 import (
-	"errors"
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sfcore/sfcore/internal/testkit"
 	"golang.org/x/sys/unix"
 )
 
@@ -95,18 +94,9 @@ func refused(t *testing.T, conn net.Conn) bool {
 	return !os.IsTimeout(err)
 }
 
-// skipIfEmulated skips a test of what the kernel says in this machine's order of
-// bytes, where qemu-user shows a program of another machine the same.
-func skipIfEmulated(t *testing.T) {
-	t.Helper()
-	if err := exec.Command(os.Args[0], "-test.run=^$").Run(); errors.Is(err, unix.ENOEXEC) {
-		t.Skip(err)
-	}
-}
-
 // TestListenTCP connects as this user and, if it may, as another one.
 func TestListenTCP(t *testing.T) {
-	skipIfEmulated(t)
+	testkit.NeedRestart(t)
 	if !knowsPeers() {
 		t.Skip("this system does not tell who connects")
 	}
@@ -157,7 +147,7 @@ func TestListenTCP(t *testing.T) {
 // TestClosedPeer expects nothing to be known of a connection whose other end was
 // closed, though the system says that root has it.
 func TestClosedPeer(t *testing.T) {
-	skipIfEmulated(t)
+	testkit.NeedRestart(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

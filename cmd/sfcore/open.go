@@ -16,6 +16,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/limit"
+	"github.com/sfcore/sfcore/internal/sandbox"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind"
 )
@@ -28,7 +29,7 @@ type openFlags struct {
 	frames  int
 	time    time.Duration // of a stack
 	sandbox bool
-	user    identity // that the sandbox becomes
+	user    sandbox.Identity // that the sandbox becomes
 }
 
 func (o *openFlags) register(cmd *cobra.Command) {
@@ -65,7 +66,7 @@ func (o *openFlags) open(ctx context.Context, args []string) (*process.Process, 
 	}
 	if o.sandbox {
 		opts.CacheDir = "" // which would be written to
-		if err := finishSandbox(); err != nil {
+		if err := sandbox.Finish(); err != nil {
 			return nil, errors.Join(err, img.Close())
 		}
 	}
@@ -85,7 +86,7 @@ func (o *openFlags) enterSandbox(name string) (*os.File, error) {
 			return nil, err
 		}
 	}
-	return file, enterSandbox(core.SpoolDir(), o.user)
+	return file, sandbox.Enter(core.SpoolDir(), o.user)
 }
 
 // largeCore is the size of a core file, in bytes, whose segments and threads take

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/picture"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
@@ -81,7 +83,9 @@ const (
 	sourcesAround = 2
 )
 
-func picturedGoroutine(r *report.Goroutine, complete bool) *picture.Thread {
+// pictured makes a goroutine one of a picture. It has crashed if it is on a thread that
+// has.
+func (l *goroutineLister) pictured(r *report.Goroutine, complete bool) *picture.Thread {
 	t := &picture.Thread{ID: r.ID, State: cmp.Or(r.WaitReason, r.Status), Complete: complete, Stop: r.Stop}
 	if r.Start != nil {
 		t.Name = r.Start.Function
@@ -92,6 +96,10 @@ func picturedGoroutine(r *report.Goroutine, complete bool) *picture.Thread {
 			f.Variables = append(f.Variables, report.Variable{Name: v.Name, Type: v.Type, Argument: v.Argument, Value: v.Value, Missing: v.Err})
 		}
 		t.Frames = append(t.Frames, f)
+	}
+	t.Crashed = slices.ContainsFunc(l.process.Image().Threads, func(th core.Thread) bool { return th.Crashed && th.ID == r.TID })
+	if t.Crashed && l.command.format == "html" {
+		t.Lines = crashSources(l.process, &report.Thread{Frames: t.Frames}, sourcesAround)
 	}
 	return t
 }
@@ -130,11 +138,11 @@ type pictureFormat struct{}
 
 func (pictureFormat) head(*report.Document) []byte { return nil }
 
-func (pictureFormat) thread(b []byte, _ *threadReport) []byte { return b }
+func (pictureFormat) thread(b []byte, _ *document.Thread) []byte { return b }
 
 func (pictureFormat) separator() string { return "" }
 
-func (pictureFormat) tail(*process.Process, *report.Waiting) []byte { return nil }
+func (pictureFormat) tail(*report.Document) []byte { return nil }
 
 // goroutinePicture is the same for goroutines.
 type goroutinePicture struct{}
@@ -145,4 +153,4 @@ func (goroutinePicture) goroutine(*report.Goroutine) []byte { return nil }
 
 func (goroutinePicture) separator() string { return "" }
 
-func (goroutinePicture) tail(*process.Process, int, string) []byte { return nil }
+func (goroutinePicture) tail(*process.Process, *goroutineTail) []byte { return nil }

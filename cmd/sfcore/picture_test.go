@@ -313,6 +313,19 @@ func TestPictureOfSnapshots(t *testing.T) {
 	}
 }
 
+// The page of goroutines shows the one on the thread that crashed, and what several wait for.
+func TestPictureOfGoroutines(t *testing.T) {
+	for _, name := range []string{"amd64", "aarch64"} {
+		dir := filepath.Join(goroutinesDir, name)
+		page, _, _ := sfcore("goroutines", "--format", "html", filepath.Join(dir, "core.zst"), filepath.Join(dir, "exe", "goroutines"))
+		for _, want := range []string{"Stack of goroutine 1 “runtime.main”, which crashed", ">Crashed goroutine<", "What goroutines wait for", "goroutines (", "wait for the channel at"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: %d bytes without %q", name, len(page), want)
+			}
+		}
+	}
+}
+
 // What no longer fits into a picture is left out, with a message, and exit status 1.
 func TestPictureIsFull(t *testing.T) {
 	c, cmd := picture.New(picture.Threads, false), newBtCommand()

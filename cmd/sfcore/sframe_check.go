@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/sframe"
 )
@@ -128,7 +129,7 @@ func (c *checkCommand) list(out *bufio.Writer, name string, all []sframe.Finding
 		}
 	}
 	if c.format == "json" {
-		return len(listed) > 0, writeJSON(out, checkDocument(name, listed))
+		return len(listed) > 0, document.Write(out, checkDocument(name, listed))
 	}
 	for _, f := range listed {
 		fmt.Fprintf(out, "%s: .sframe+%#x: %s: %s: %s [%s]\n", plain(name), f.Off, f.Severity, f.Field, f.Msg, f.ID)

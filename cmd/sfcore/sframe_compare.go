@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/sframe/compare"
@@ -77,7 +78,7 @@ func (c *compareCommand) run(cmd *cobra.Command, args []string) error {
 			r := comparedModule{m.Path, t.Image().Arch, m, compareTables(m, t.Image().Arch)}
 			found = found || r.total() > r.Limits
 			if c.format == "json" {
-				if err := writeJSON(out, r.document()); err != nil {
+				if err := document.Write(out, r.document()); err != nil {
 					return found, err
 				}
 			} else {

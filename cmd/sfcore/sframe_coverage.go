@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/sframe/compare"
@@ -46,7 +47,7 @@ func (c *coverageCommand) run(cmd *cobra.Command, args []string) error {
 	return c.eachFile(cmd, args, func(t *module.Set, out *bufio.Writer) (found bool, err error) {
 		r := measure(t)
 		if c.format == "json" {
-			return false, writeJSON(out, r)
+			return false, document.Write(out, r)
 		}
 		return false, r.write(out)
 	})

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/report"
 
 	"github.com/sfcore/sfcore/arch"
@@ -67,7 +68,7 @@ func abiName(a *arch.Arch) string {
 	return a.Name + "-le"
 }
 
-func (w *jsonLister) write(parts ...any) { _, _ = w.out.Write(members(parts...)) }
+func (w *jsonLister) write(parts ...any) { _, _ = w.out.Write(document.Members(parts...)) }
 
 func (w *jsonLister) section(l *listed) {
 	if w.inSection {
@@ -88,7 +89,7 @@ func (w *jsonLister) table(t *sframe.Table) {
 	if t.Flags != 0 {
 		flags = flagNames(t.Flags)
 	}
-	head := encode(jsonTable{t.Off, uint8(t.Version), flags, abiName(t.Arch), t.FixedFP, t.FixedRA, t.AuxLen, t.NumFDEs, t.NumFREs})
+	head := document.Encode(jsonTable{t.Off, uint8(t.Version), flags, abiName(t.Arch), t.FixedFP, t.FixedRA, t.AuxLen, t.NumFDEs, t.NumFREs})
 	_, _ = w.out.Write(head[:len(head)-1]) // without its closing brace
 	w.write(`,"functions":[`)
 }

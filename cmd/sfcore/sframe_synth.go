@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/sframe/synth"
@@ -153,7 +154,7 @@ func (c *synthCommand) say(out io.Writer, name string, r *synth.Result) error {
 		for _, p := range r.Problems {
 			j.Problems = append(j.Problems, p.Error())
 		}
-		return writeJSON(out, &j)
+		return document.Write(out, &j)
 	}
 	fmt.Fprintf(out, "%s: %d of %s written: %s, %s\n", plain(name), r.Written, count(r.FDEs, "FDE"), count(r.Functions, "function"), count(r.Rows, "row"))
 	for _, cause := range synth.Causes {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sfcore/sfcore/report"
 
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/testkit"
 )
 
@@ -29,9 +30,9 @@ func frames(t *testing.T, args ...string) (list []string, methods map[string]int
 		for _, f := range th.Frames {
 			methods[f.Method.String()]++
 			f.Method, f.Trust = 0, 0
-			list = append(list, string(encode(f)))
+			list = append(list, string(document.Encode(f)))
 		}
-		list = append(list, string(encode(th.Stop)))
+		list = append(list, string(document.Encode(th.Stop)))
 	}
 	return list, methods
 }

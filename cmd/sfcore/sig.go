@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/report/signature"
@@ -80,7 +81,7 @@ func (c *sigCommand) run(cmd *cobra.Command, args []string) error {
 			continue
 		}
 		if c.format == "jsonl" {
-			err = writeJSON(out, &fileSignature{name, sig})
+			err = document.Write(out, &fileSignature{name, sig})
 		} else {
 			writeSignature(out, name, sig)
 		}
@@ -115,7 +116,7 @@ func (c *sigCommand) readRules() (*signature.Rules, error) {
 
 // sign returns the signature of the crash in a file.
 func (c *sigCommand) sign(ctx context.Context, stderr io.Writer, name string, rules *signature.Rules) (*signature.Signature, error) {
-	doc, err := readReport(name)
+	doc, err := document.ReadOne(name)
 	if doc == nil && err == nil {
 		doc, err = c.crash(ctx, stderr, name)
 	}

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/display"
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
-
-	"github.com/sfcore/sfcore/process"
 )
 
 // textFormat renders the report for people.
@@ -19,6 +19,7 @@ type textFormat struct {
 	paint   painter
 	verbose bool
 	sources *sources
+	image   *core.Image // of the process; nil for a report
 }
 
 func (*textFormat) head(r *report.Document) []byte {
@@ -59,8 +60,8 @@ func orUnknown(names ...string) string {
 func (*textFormat) separator() string { return "" }
 
 // tail says what threads wait for, and how long a live process stood still.
-func (w *textFormat) tail(t *process.Process, waiting *report.Waiting) (b []byte) {
-	for i, line := range waiting.Lines() {
+func (w *textFormat) tail(r *report.Document) (b []byte) {
+	for i, line := range r.Waiting.Lines() {
 		if i == 0 {
 			b = append(b, '\n')
 		}
@@ -70,13 +71,13 @@ func (w *textFormat) tail(t *process.Process, waiting *report.Waiting) (b []byte
 		}
 		b = append(append(b, line...), '\n')
 	}
-	if live := t.Image().Live; live != nil {
-		b = append(b, w.snapshot(live, len(t.Image().Threads))...)
+	if w.image != nil && w.image.Live != nil {
+		b = append(b, w.snapshot(w.image.Live, len(w.image.Threads))...)
 	}
 	return b
 }
 
-func (w *textFormat) thread(b []byte, r *threadReport) []byte {
+func (w *textFormat) thread(b []byte, r *document.Thread) []byte {
 	b = slices.Grow(b, 64+80*len(r.Frames)) // most lines are shorter
 	if len(r.TIDs) > 1 {
 		b = fmt.Appendf(b, "\n%d threads", len(r.TIDs))

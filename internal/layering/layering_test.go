@@ -69,7 +69,9 @@ var imports = map[string]string{
 
 	"report/signature":          "report unwind",
 	"internal/companion":        "",
+	"internal/sandbox":          "internal/limit",
 	"internal/display":          "",
+	"internal/document":         "internal/display internal/elfx internal/limit report",
 	"internal/diff":             "report unwind",
 	"internal/picture":          "internal/diff internal/display report unwind",
 	"internal/picture/crowd":    "internal/picture report unwind",
@@ -84,7 +86,7 @@ var imports = map[string]string{
 
 	"internal/delve/backend": "internal/delve/wire",
 
-	"cmd/sfcore": "report/signature internal/limit internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
+	"cmd/sfcore": "report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 
 	"cmd/sfcore-plugin": "internal/limit unwind/gostack core process plugin",
 	"cmd/sfcore-delve":  "internal/delve/backend",

@@ -12,6 +12,10 @@ import (
 	"time"
 )
 
+// Watched is the environment variable of a process that is watched: the id of the
+// process that watches it.
+const Watched = "SFCORE_WATCHED"
+
 // Limits bound a process, from outside: one that fills memory may not get to look at
 // itself for 100 ms.
 type Limits struct {

@@ -1,6 +1,6 @@
 //go:build linux && arm64
 
-package main
+package sandbox
 
 import "golang.org/x/sys/unix"
 

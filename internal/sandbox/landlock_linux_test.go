@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package main
+package sandbox
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sfcore/sfcore/internal/testkit"
+
 	"golang.org/x/sys/unix"
 )
-
-func init() { others["try Landlock"] = tryLandlock }
 
 // tryLandlock is [try] without a filter, which would hide what Landlock forbids.
 func tryLandlock() {
@@ -24,7 +24,7 @@ func tryLandlock() {
 	}
 	if err != nil {
 		fmt.Println(err)
-		os.Exit(exitFailed)
+		os.Exit(2)
 	}
 	dial := func() error { _, err := net.Dial("unix", os.Args[2]); return err }
 	listen := func() error { // as TCP: Go prefers MPTCP, which Landlock lets pass
@@ -51,6 +51,7 @@ func tryLandlock() {
 
 // What later versions of Landlock restrict is restricted where the kernel has them.
 func TestLandlock(t *testing.T) {
+	testkit.NeedRestart(t)
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	errata, _, _ := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_ERRATA)
 	if errno != 0 || version < 6 || errata&2 == 0 {

@@ -1,4 +1,4 @@
-package main
+package sandbox
 
 import (
 	"errors"
@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// identity is the user and group that a sandbox becomes: the value of --user.
-type identity struct {
-	given    bool
-	uid, gid int
+// Identity is the user and group that a sandbox becomes: the value of --user. The zero
+// Identity is the user that the process has.
+type Identity struct {
+	Given    bool
+	UID, GID int
 }
 
 // Set parses UID or UID:GID. The group of UID alone has the same number.
-func (id *identity) Set(s string) error {
+func (id *Identity) Set(s string) error {
 	user, group, both := strings.Cut(s, ":")
 	if !both {
 		group = user
@@ -24,16 +25,16 @@ func (id *identity) Set(s string) error {
 	if err = errors.Join(err, err2); err != nil {
 		return fmt.Errorf("%q: give the numbers of a user and a group, as in 1000:1000", s)
 	}
-	*id = identity{true, int(uid), int(gid)}
+	*id = Identity{true, int(uid), int(gid)}
 	return nil
 }
 
-func (id *identity) String() string {
-	if !id.given {
+func (id *Identity) String() string {
+	if !id.Given {
 		return ""
 	}
-	return fmt.Sprintf("%d:%d", id.uid, id.gid)
+	return fmt.Sprintf("%d:%d", id.UID, id.GID)
 }
 
 // Type is the name of the value in help.
-func (id *identity) Type() string { return "UID[:GID]" }
+func (id *Identity) Type() string { return "UID[:GID]" }

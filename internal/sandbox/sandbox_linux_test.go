@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package main
+package sandbox
 
 import (
 	"errors"
@@ -19,10 +19,26 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/sfcore/sfcore/internal/testkit"
+
 	"golang.org/x/sys/unix"
 )
 
-func init() { others["try"] = try }
+// beAnother makes the test binary do something else: nothing leads out of a sandbox.
+const beAnother = "SFCORE_TEST_AS"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(beAnother) {
+	case "try":
+		try()
+	case "try Landlock":
+		tryLandlock()
+	case "try reading":
+		tryReading()
+	default:
+		os.Exit(m.Run())
+	}
+}
 
 // Files that the tests give to [try], below its directory.
 const (
@@ -47,7 +63,7 @@ func (a attempt) print(where string) {
 
 // attempts are what a security review found that a process could do, and what it must
 // still be able to do.
-func attempts(dir string, step int, user identity, parent uintptr) []attempt {
+func attempts(dir string, step int, user Identity, parent uintptr) []attempt {
 	victim, private := filepath.Join(dir, victimName), filepath.Join(dir, privateName)
 	open := func(name string) func() error {
 		return func() error {
@@ -150,7 +166,7 @@ func attempts(dir string, step int, user identity, parent uintptr) []attempt {
 	for _, name := range []string{"exe", "cwd", "root"} {
 		tries = append(tries, attempt{"following the parent's /proc " + name, unix.EACCES, func() error { _, err := os.Readlink(proc + name); return err }})
 	}
-	tries = append(tries, attempt{"reading what only the owner may", map[bool]error{true: unix.EACCES}[user.given], open(private)})
+	tries = append(tries, attempt{"reading what only the owner may", map[bool]error{true: unix.EACCES}[user.Given], open(private)})
 	return tries
 }
 
@@ -169,7 +185,7 @@ func fcntlOfPipe(cmd, arg uintptr) func() error {
 // not, or could not that it should. Then it waits for the end of descriptor 3.
 func try() {
 	dir := os.Args[1]
-	var user identity
+	var user Identity
 	if len(os.Args) > 2 {
 		if err := user.Set(os.Args[2]); err != nil {
 			panic(err)
@@ -192,14 +208,14 @@ func try() {
 			}
 		}
 	}
-	if err := enterSandbox(filepath.Join(dir, spoolName), user); err != nil {
+	if err := Enter(filepath.Join(dir, spoolName), user); err != nil {
 		fmt.Println(err)
-		os.Exit(exitFailed)
+		os.Exit(2)
 	}
 	attemptAll(1, append(spoolingCalls(), readingCalls()...))
-	if err := finishSandbox(); err != nil {
+	if err := Finish(); err != nil {
 		fmt.Println(err)
-		os.Exit(exitFailed)
+		os.Exit(2)
 	}
 	attemptAll(2, readingCalls())
 	for range 4 * runtime.NumCPU() { // new threads are in it too
@@ -231,11 +247,14 @@ func TestSandbox(t *testing.T) {
 		t.Log("not run as root: --user, and giving up root's capabilities, are not tested")
 	}
 	for _, user := range users {
-		t.Run("user "+user, func(t *testing.T) { testSandbox(t, user) })
+		t.Run("user "+user, func(t *testing.T) { testSandbox(t, "try", user) })
 	}
+	t.Run("reading", func(t *testing.T) { testSandbox(t, "try reading", "") })
 }
 
-func testSandbox(t *testing.T, user string) {
+func testSandbox(t *testing.T, mode, user string) {
+	t.Helper()
+	testkit.NeedRestart(t)
 	dir, err := os.MkdirTemp("/tmp", "sfcore-sandbox-*") //nolint:usetesting // another user must be able to enter it
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +289,7 @@ func testSandbox(t *testing.T, user string) {
 	if user != "" { // with groups to give up
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Groups: []uint32{0, 6}}}
 	}
-	cmd.Env = append(os.Environ(), beAnother+"=try")
+	cmd.Env = append(os.Environ(), beAnother+"="+mode)
 	cmd.Stdin = terminal(t)
 	cmd.ExtraFiles = []*os.File{wait}
 	cmd.WaitDelay = time.Minute
@@ -279,9 +298,7 @@ func testSandbox(t *testing.T, user string) {
 		t.Fatal(err)
 	}
 	cmd.Stderr = cmd.Stdout
-	if err := cmd.Start(); errors.Is(err, syscall.ENOEXEC) {
-		t.Skip("an emulator runs this test, and cannot run it again")
-	} else if err != nil {
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	wait.Close()
@@ -395,4 +412,19 @@ func terminal(t *testing.T) *os.File {
 	}
 	t.Cleanup(func() { slave.Close() })
 	return slave
+}
+
+// tryReading is [try] of a sandbox that never may write.
+func tryReading() {
+	dir, parent := os.Args[1], uintptr(os.Getppid()) // which a sandbox does not tell
+	if lacks, err := EnterReading(Identity{}); lacks != nil || err != nil {
+		err = errors.Join(lacks, err)
+		fmt.Println(err)
+		os.Exit(2)
+	}
+	for _, a := range attempts(dir, 2, Identity{}, parent) {
+		a.print("reading")
+	}
+	fmt.Println("tried all")
+	_, _ = io.Copy(io.Discard, os.NewFile(3, "wait"))
 }

@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package main
+package sandbox
 
 import (
 	"errors"
@@ -8,11 +8,12 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 	"kernel.org/pub/linux/libs/security/libcap/psx"
+
+	"github.com/sfcore/sfcore/internal/limit"
 )
 
 // Limits of a process in a sandbox, for what no other limit foresees.
@@ -46,7 +47,7 @@ func setLimits() error {
 // dropPrivileges becomes user, if one is given, and gives up all capabilities in
 // all threads, with those that programs could get by exec. Other processes of the
 // user can no longer trace this one.
-func dropPrivileges(user identity) error {
+func dropPrivileges(user Identity) error {
 	var now [2]unix.CapUserData
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	if err := unix.Capget(&header, &now[0]); err != nil {
@@ -59,7 +60,7 @@ func dropPrivileges(user identity) error {
 			}
 		}
 	}
-	if user.given {
+	if user.Given {
 		if err := user.become(); err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ func dropPrivileges(user identity) error {
 // stayWatched has the kernel end a run that is watched when its watcher ends, which
 // becoming another user undoes [PR_SET_PDEATHSIG(2const)].
 func stayWatched() error {
-	watcher := os.Getenv(watched)
+	watcher := os.Getenv(limit.Watched)
 	if watcher == "" {
 		return nil
 	}
@@ -111,20 +112,6 @@ func lastCap() uintptr {
 func allThreads(nr, a, b uintptr) error {
 	if _, _, errno := psx.Syscall6(nr, a, b, 0, 0, 0, 0); errno != 0 {
 		return errno
-	}
-	return nil
-}
-
-// become makes this process one of another user and group, without other groups.
-func (id identity) become() error {
-	if err := syscall.Setgroups(nil); err != nil {
-		return fmt.Errorf("--user: giving up groups: %w", err)
-	}
-	if err := syscall.Setresgid(id.gid, id.gid, id.gid); err != nil {
-		return fmt.Errorf("--user: becoming group %d: %w", id.gid, err)
-	}
-	if err := syscall.Setresuid(id.uid, id.uid, id.uid); err != nil {
-		return fmt.Errorf("--user: becoming user %d: %w", id.uid, err)
 	}
 	return nil
 }

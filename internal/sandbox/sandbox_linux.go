@@ -1,8 +1,9 @@
 //go:build linux && (amd64 || arm64)
 
-package main
+package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -23,14 +24,14 @@ const (
 	everyFS = landlock.AccessFSSet(unix.LANDLOCK_ACCESS_FS_TRUNCATE<<1 - 1)
 )
 
-// enterSandbox gives up, for all threads, the rights to run programs, to use
+// Enter gives up, for all threads, the rights to run programs, to use
 // the network, to change files other than temporary ones below spool, to
 // read devices and what the kernel tells of itself and of processes, and to reach
 // other processes; and capabilities. What is open stays open. The error says what
 // the system lacks.
 //
-// The first step, before a core is read. The second is [finishSandbox].
-func enterSandbox(spool string, user identity) error {
+// The first step, before a core is read. The second is [Finish].
+func Enter(spool string, user Identity) error {
 	dirs, files, release, err := ordinaryFiles()
 	if err != nil {
 		return fmt.Errorf("--sandbox: %w", err)
@@ -48,13 +49,30 @@ func enterSandbox(spool string, user identity) error {
 	return filterCalls(slices.Concat(spoolingCalls(), readingCalls()))
 }
 
+// EnterReading is both steps at once, for a process that makes no temporary files and
+// that goes on where the system lacks something: lacks then says what. With an error,
+// the process is still the user that it was, or has still its capabilities.
+func EnterReading(user Identity) (lacks, err error) {
+	dirs, files, release, err := ordinaryFiles()
+	if err != nil {
+		return nil, fmt.Errorf("--sandbox: %w", err)
+	}
+	defer release()
+	if err := errors.Join(setLimits(), dropPrivileges(user)); err != nil {
+		return nil, fmt.Errorf("--sandbox: %w", err)
+	}
+	return errors.Join(restrict(dirs, files, ""), filterCalls(readingCalls())), nil
+}
+
 // restrict leaves the rights to read below dirs, to read files, and to write temporary
-// files in spool.
+// files in spool, unless it is "".
 func restrict(dirs, files []string, spool string) error {
 	strict := landlock.Config{HandledAccessFS: everyFS}
-	err := strict.RestrictPaths(landlock.PathAccess(readFS, dirs...), landlock.PathAccess(readFile, files...),
-		landlock.PathAccess(spoolFS, spool).IgnoreIfMissing())
-	if err != nil {
+	rules := []landlock.Rule{landlock.PathAccess(readFS, dirs...), landlock.PathAccess(readFile, files...)}
+	if spool != "" {
+		rules = append(rules, landlock.PathAccess(spoolFS, spool).IgnoreIfMissing())
+	}
+	if err := strict.RestrictPaths(rules...); err != nil {
 		return fmt.Errorf("--sandbox needs Landlock as in Linux 6.2 or later: %w", err)
 	}
 	// What later versions know, on kernels that know it: the filter forbids
@@ -67,5 +85,5 @@ func restrict(dirs, files []string, spool string) error {
 	return nil
 }
 
-// finishSandbox gives up, once the core is open, the right to write temporary files.
-func finishSandbox() error { return filterCalls(readingCalls()) }
+// Finish gives up, once the core is open, the right to write temporary files.
+func Finish() error { return filterCalls(readingCalls()) }

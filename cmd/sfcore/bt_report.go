@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/internal/document"
+	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// readReports returns the reports in the file that the arguments name, none if it is
+// something else.
+func (c *btCommand) readReports(args []string) ([]*report.Document, error) {
+	if len(args) != 1 || args[0] == "-" || c.sandbox || c.dlv.addr != "" {
+		return nil, nil
+	}
+	left := int64(document.MaxSize)
+	return document.Read(args[0], &left)
+}
+
+// printReports prints reports that were made before: what they say, in any format.
+func (c *btCommand) printReports(cmd *cobra.Command, paint painter, docs []*report.Document) error {
+	switch {
+	case c.group:
+		return errors.New("--group needs a core or a process, and this is a report; --format html groups equal stacks")
+	case c.source >= 0:
+		return errors.New("--source needs a core or a process, and this is a report")
+	}
+	var result error
+	for _, doc := range docs {
+		switch err := c.printReport(cmd, paint, doc); {
+		case errors.As(err, new(incompleteError)):
+			result = err
+		case err != nil:
+			return err
+		}
+	}
+	return result
+}
+
+func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.Document) error {
+	threads, err := c.selectedOf(doc)
+	if err != nil {
+		return err
+	}
+	form := newFormat(c.format, paint, c.verbose, nil, nil)
+	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
+	_, _ = out.Write(form.head(doc))
+	separator, cut, guessed := "", 0, 0
+	for i, th := range threads {
+		if c.format == "text" && !c.verbose {
+			hideWorkings(th)
+		}
+		complete := th.Complete()
+		switch {
+		case complete:
+		case th.Stop.Reason == unwind.Outermost:
+			guessed++
+		default:
+			cut++
+		}
+		if c.picture != nil {
+			p := pictured(nil, th, complete)
+			if err = c.picture.Add(&p); err != nil {
+				break
+			}
+			continue
+		}
+		if i > 0 {
+			separator = form.separator()
+		}
+		_, _ = out.WriteString(separator)
+		_, _ = out.Write(form.thread(nil, &document.Thread{Thread: th}))
+	}
+	cutOff := doc.Modules == nil
+	if cutOff {
+		doc.Modules = []report.Module{}
+	}
+	_, _ = out.Write(form.tail(doc))
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	if c.picture != nil {
+		c.picture.EndSnapshot(doc, doc.Modules, doc.Problems)
+	}
+	for _, p := range doc.Problems {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %s\n", plain(p))
+	}
+	if cut+guessed > 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), sayIncomplete(len(threads), cut, guessed))
+	}
+	switch {
+	case err != nil:
+		return err
+	case cut+guessed > 0 || cutOff || len(threads) == 0 || doc.Source.Truncated != nil:
+		return incompleteError{}
+	}
+	return nil
+}
+
+// hideWorkings leaves out what text has only with -v.
+func hideWorkings(th *report.Thread) {
+	for i := range th.Frames {
+		f := &th.Frames[i]
+		f.Rule, f.Evidence, f.Doubt, f.Skipped = "", 0, "", ""
+	}
+}
+
+// selectedOf returns the threads of a report to print.
+func (c *btCommand) selectedOf(doc *report.Document) ([]*report.Thread, error) {
+	var threads []*report.Thread
+	for i := range doc.Threads {
+		if len(c.threads) == 0 {
+			threads = append(threads, &doc.Threads[i])
+		}
+	}
+	for _, tid := range c.threads {
+		found := false
+		for i := range doc.Threads {
+			if th := &doc.Threads[i]; th.TID == tid && !found {
+				threads, found = append(threads, th), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("--thread %d: %w", tid, process.ErrNoThread)
+		}
+	}
+	return threads, nil
+}

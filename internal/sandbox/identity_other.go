@@ -1,0 +1,5 @@
+//go:build !linux
+
+package sandbox
+
+func (Identity) become() error { return errSystem }
