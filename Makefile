@@ -14,12 +14,12 @@ SYSTEMS := linux/amd64 linux/arm64 linux/s390x darwin/arm64 windows/amd64
 # Packages whose tests know -update.
 GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/testkit[] ]/ { print $$1 }')
 
-.PHONY: help build test shape api apidiff race lint vulncheck fmt generate golden fuzz torture hostile mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores field check
+.PHONY: help build test shape api apidiff race lint vulncheck fmt generate golden fuzz torture hostile crash mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores field check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## build bin/sfcore, bin/sfcore-plugin and bin/sfcore-delve
+build: ## build bin/sfcore and the programs that it runs
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
 test: ## run all tests
@@ -64,6 +64,9 @@ torture: ## damage cores and executables RUNS=200000 times and check the results
 
 hostile: ## run sfcore on inputs that are constructed to be expensive
 	go run ./test/hostile
+
+crash: ## crash programs under sfcore-crash and compare with their cores (needs root; sets kernel.core_pattern meanwhile)
+	go run ./test/crash
 
 mutants: ## change the code of PKG=./internal/dwarf/expr and print what its tests do not notice
 	go run ./test/mutants $(PKG)

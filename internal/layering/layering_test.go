@@ -86,10 +86,13 @@ var imports = map[string]string{
 
 	"internal/delve/backend": "internal/delve/wire",
 
+	"internal/crash": "core internal/display internal/document internal/limit internal/sandbox process report report/signature",
+
 	"cmd/sfcore": "report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 
 	"cmd/sfcore-plugin": "internal/limit unwind/gostack core process plugin",
 	"cmd/sfcore-delve":  "internal/delve/backend",
+	"cmd/sfcore-crash":  "core internal/companion internal/crash internal/display internal/limit internal/sandbox",
 
 	"bench":            "",
 	"test/torture":     "report memreader internal/elfx internal/module unwind core process",
@@ -97,6 +100,9 @@ var imports = map[string]string{
 	"test/hostile":     "arch sframe internal/testkit",
 	"test/mutants":     "",
 	"test/field":       "report unwind",
+	"test/crash":       "report core",
+
+	"test/crash/programs": "",
 }
 
 // unfindable are package names under which anything could be.

@@ -1,0 +1,72 @@
+// Command sfcore-crash handles crashes: the kernel starts it when a process crashes. It
+// is what "sfcore crash" runs, and a program of its own because its libraries would
+// cost other commands their start.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/sfcore/sfcore/internal/crash"
+	"github.com/sfcore/sfcore/internal/display"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
+	err := newRootCommand().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "sfcore: %s\n", display.Text(err.Error()))
+		os.Exit(2)
+	}
+}
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "crash",
+		Short: "Handle crashes without cores: read their stacks, group them, show them",
+		Long: `crash reads the stacks of a process when it crashes, while it still stands there. No
+core is written. The kernel starts "sfcore-crash pipe" if kernel.core_pattern says
+so:
+
+  sysctl kernel.core_pipe_limit=8
+  sysctl kernel.core_pattern='|/usr/bin/sfcore-crash pipe %P %u %g %s %d'
+
+The stacks are kept below ` + crash.StoreDir + `, and belong to the user of the
+process. docs/crash.md describes what is kept, and ` + crash.ConfigFile + `, which
+decides that.`,
+		Example: `  sfcore crash list
+  sfcore crash show last
+  sfcore crash top`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "sfcore crash"},
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	c := &settings{}
+	root.PersistentFlags().StringVar(&c.file, "config", crash.ConfigFile, "read the configuration in `FILE`")
+	root.AddCommand(newPipeCommand(c), newDaemonCommand(c), newReadCommand(), newListCommand(c), newShowCommand(c), newTopCommand(c), newRemoveCommand(c), newStatusCommand(c), newInstallCommand(c), newUninstallCommand())
+	return root
+}
+
+// settings is where the configuration is.
+type settings struct{ file string }
+
+func (s *settings) read() (*crash.Config, error) { return crash.ReadConfig(s.file) }
+
+// store opens the store for reading.
+func (s *settings) store() (*crash.Store, error) {
+	c, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(c.Store); err != nil {
+		return nil, fmt.Errorf("no crash was kept yet: %w", err)
+	}
+	return crash.OpenStore(c)
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/internal/companion"
+)
+
+// crashProgram is the program that handles crashes; see docs/RATIONALE.md.
+const crashProgram = "sfcore-crash"
+
+func newCrashCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "crash COMMAND",
+		Short: "Handle crashes without cores, and show those that were kept",
+		Long: `crash handles processes that crash: it reads their stacks while they stand still, and
+no core is written. It also lists and shows the crashes that were kept.
+
+crash runs ` + crashProgram + `, which must be next to sfcore or in PATH. "sfcore crash
+help" lists its commands; docs/crash.md describes them.`,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := companion.Find(crashProgram)
+			switch {
+			case err != nil && len(args) == 1 && (args[0] == "--help" || args[0] == "-h"):
+				return cmd.Help() // which says what is missing
+			case err != nil:
+				return err
+			}
+			return become(name, args...)
+		},
+	}
+}

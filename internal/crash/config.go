@@ -1,0 +1,222 @@
+// Package crash handles processes that the kernel is about to dump: it reads their
+// stacks while they stand still, decides what is kept, lets them go, and keeps it in a
+// store. docs/crash.md describes it.
+package crash
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/limit"
+)
+
+// Where things are, unless the configuration says otherwise.
+const (
+	ConfigFile = "/etc/sfcore/crash.toml"
+	StoreDir   = "/var/lib/sfcore/crashes"
+)
+
+// Config says what is kept of crashes, and within which limits. docs/crash.md lists the
+// keys.
+type Config struct {
+	Store string `toml:"store"` // a directory
+	// Keep is how many crashes are kept, and Size how many bytes of them.
+	Keep int  `toml:"keep"`
+	Size size `toml:"size"`
+	// Time and Memory bound the reading of a process.
+	Time   duration `toml:"time"`
+	Memory size     `toml:"memory"`
+	// CoreSize bounds a core, in bytes before it is compressed.
+	CoreSize size `toml:"core-size"`
+	// Rate bounds the crashes of a program of a user.
+	Rate Rate `toml:"rate"`
+	// Rules decide what is kept of a crash: the first that fits. Without one it is the
+	// report.
+	Rules []Rule `toml:"rule"`
+}
+
+// Rate is a number of crashes per time. Those beyond are counted.
+type Rate struct {
+	Crashes int      `toml:"crashes"`
+	Per     duration `toml:"per"`
+}
+
+// Rule says what is kept of some crashes.
+type Rule struct {
+	// Program is a pattern of paths, as of [path.Match], and of the names of programs if
+	// it has no slash; "" fits all.
+	Program string `toml:"program"`
+	// Signals are names, as SIGSEGV; empty for all.
+	Signals []string `toml:"signals"`
+	// Seen fits if a crash with the same signature is kept already, or if none is.
+	Seen *bool `toml:"seen"`
+	// Threads fits processes with that many threads, or more.
+	Threads int `toml:"threads"`
+	// Keep is what is kept.
+	Keep Keep `toml:"keep"`
+}
+
+// Keep is what is kept of a crash.
+type Keep string
+
+// What may be kept. Each has what those before it have.
+const (
+	KeepLine   Keep = "line"   // when, who, the signature
+	KeepReport Keep = "report" // the stacks of all threads
+	KeepCore   Keep = "core"   // the whole core, compressed
+)
+
+var keeps = []Keep{KeepLine, KeepReport, KeepCore}
+
+// duration is a time as "2s".
+type duration struct{ time.Duration }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *duration) UnmarshalText(text []byte) (err error) {
+	d.Duration, err = time.ParseDuration(string(text))
+	return err
+}
+
+// size is a number of bytes as "64M".
+type size limit.Size
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *size) UnmarshalText(text []byte) error { return (*limit.Size)(s).Set(string(text)) }
+
+// DefaultConfig is what holds without a file.
+func DefaultConfig() *Config {
+	return &Config{
+		Store: StoreDir, Keep: 1000, Size: 1 << 30,
+		Time: duration{2 * time.Second}, Memory: 64 << 20, CoreSize: 8 << 30,
+		Rate: Rate{Crashes: 10, Per: duration{time.Minute}},
+	}
+}
+
+// maxConfig bounds the file, in bytes.
+const maxConfig = 1 << 20
+
+// ReadConfig reads a configuration. Without a file it is the default one. The error
+// names the file and what is wrong.
+func ReadConfig(name string) (*Config, error) {
+	text, err := readSmall(name, maxConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return DefaultConfig(), nil
+	} else if err != nil {
+		return nil, err
+	}
+	c, err := parseConfig(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return c, nil
+}
+
+// readSmall reads a file of up to most bytes.
+func readSmall(name string, most int64) ([]byte, error) {
+	st, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: not a regular file", name)
+	case st.Size() > most:
+		return nil, fmt.Errorf("%s: has more than %v", name, limit.Size(most))
+	}
+	return os.ReadFile(name)
+}
+
+func parseConfig(text string) (*Config, error) {
+	c := DefaultConfig()
+	meta, err := toml.Decode(text, c)
+	if err != nil {
+		return nil, tomlError(err)
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return nil, fmt.Errorf("%v: no such key", unknown[0])
+	}
+	return c, c.check()
+}
+
+// tomlError has the line where the file is wrong.
+func tomlError(err error) error {
+	if p, ok := errors.AsType[toml.ParseError](err); ok {
+		return fmt.Errorf("line %d: %s", p.Position.Line, p.Message)
+	}
+	return err
+}
+
+func (c *Config) check() error {
+	switch {
+	case !path.IsAbs(c.Store):
+		return fmt.Errorf("store = %q: an absolute path is needed", c.Store)
+	case c.Keep < 1:
+		return fmt.Errorf("keep = %d: at least one crash must be kept", c.Keep)
+	case c.Time.Duration < 100*time.Millisecond || c.Time.Duration > time.Minute:
+		return fmt.Errorf("time = %v: 100ms to 1m are possible", c.Time)
+	case c.Memory < 32<<20:
+		return fmt.Errorf("memory = %v: at least 32M are needed", c.Memory)
+	case c.Rate.Crashes < 0 || c.Rate.Per.Duration < time.Second:
+		return fmt.Errorf("rate: %d crashes per %v: must not be negative, nor per less than 1s", c.Rate.Crashes, c.Rate.Per)
+	}
+	for i, r := range c.Rules {
+		if err := r.check(); err != nil {
+			return fmt.Errorf("rule %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func (r *Rule) check() error {
+	if _, err := path.Match(r.Program, ""); err != nil {
+		return fmt.Errorf("program = %q: %w", r.Program, err)
+	}
+	for _, s := range r.Signals {
+		if !slices.ContainsFunc(signals(), func(name string) bool { return name == s }) {
+			return fmt.Errorf("signals: %q is no signal; use names such as SIGSEGV", s)
+		}
+	}
+	if !slices.Contains(keeps, r.Keep) {
+		return fmt.Errorf("keep = %q: use line, report or core", r.Keep)
+	}
+	return nil
+}
+
+// signals returns the names of all signals.
+func signals() []string {
+	var names []string
+	for n := range 65 {
+		names = append(names, core.SignalName(n))
+	}
+	return names
+}
+
+// decide returns what is kept of a crash.
+func (c *Config) decide(r *Record) Keep {
+	for _, rule := range c.Rules {
+		if rule.fits(r) {
+			return rule.Keep
+		}
+	}
+	return KeepReport
+}
+
+func (r *Rule) fits(crash *Record) bool {
+	name := crash.Program
+	if !strings.Contains(r.Program, "/") {
+		name = path.Base(name)
+	}
+	if ok, err := path.Match(r.Program, name); r.Program != "" && (!ok || err != nil) {
+		return false
+	}
+	return (len(r.Signals) == 0 || slices.Contains(r.Signals, crash.Signal)) &&
+		(r.Seen == nil || *r.Seen == (crash.Number > 1)) && crash.Threads >= r.Threads
+}

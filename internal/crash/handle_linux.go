@@ -1,0 +1,294 @@
+package crash
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/limit"
+	"github.com/sfcore/sfcore/report/signature"
+)
+
+// Handler handles one crash.
+type Handler struct {
+	Config *Config
+	// Dump is what the kernel writes. The process stays until it is closed.
+	Dump io.ReadCloser
+	// Reader makes a process that reads the dying one: see [Reader].
+	Reader func(pid, uid, gid int) *exec.Cmd
+	// Counted is set if the budget was asked before.
+	Counted bool
+	// Say tells of what goes wrong, in one line.
+	Say func(string)
+
+	begun time.Time
+	store *Store
+	rec   *Record
+}
+
+// Handle reads the process, decides what is kept of it, lets it go, and keeps that.
+// It returns what it kept, nil if the crash was only counted.
+func (h *Handler) Handle(ctx context.Context, v *Victim) (*Record, error) {
+	h.begun = time.Now()
+	defer h.Dump.Close()
+	v.closeOnExec()
+	uid, gid := v.Owner()
+	h.rec = &Record{
+		Schema: Schema, ID: newID(h.begun, v.PID), Time: h.begun.UTC(), PID: v.PID, UID: uid, GID: gid,
+		Program: v.program(), Signal: core.SignalName(v.Signal), Place: v.place(),
+	}
+	var err error
+	if h.store, err = OpenStore(h.Config); err != nil {
+		return nil, h.lost(fmt.Errorf("the store cannot be used: %w", err))
+	}
+	if err := v.Check(); err != nil {
+		return nil, h.lost(err)
+	}
+	if !h.Counted && !h.store.within(h.Config.Rate, h.rec.Program, h.rec.UID, h.begun, h.Say) {
+		return nil, nil
+	}
+	head, begin, err := h.head()
+	if err != nil {
+		return nil, h.lost(err)
+	}
+	defer head.Close()
+	return h.rec, h.read(ctx, head, begin)
+}
+
+// lost counts a crash that could not be read.
+func (h *Handler) lost(err error) error {
+	if h.store != nil {
+		err = errors.Join(err, h.store.update(func(c *Counts) { c.Lost++ }))
+	}
+	return fmt.Errorf("crash of process %d (%s, %s): %w", h.rec.PID, h.rec.Program, h.rec.Signal, err)
+}
+
+// head copies the head of the dump to a file in memory, within the time that is
+// allowed.
+func (h *Handler) head() (*os.File, []byte, error) {
+	fd, err := unix.MemfdCreate("head", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, nil, fmt.Errorf("memfd_create: %w", err)
+	}
+	head := os.NewFile(uintptr(fd), "the head of the dump")
+	type result struct {
+		begin []byte
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		begin, _, err := core.CopyDumpHead(head, h.Dump)
+		done <- result{begin, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			return nil, nil, errors.Join(r.err, head.Close())
+		}
+		_, err := head.Seek(0, io.SeekStart)
+		return head, r.begin, err
+	case <-time.After(h.Config.Time.Duration):
+		return nil, nil, fmt.Errorf("the kernel did not write the registers in %v", h.Config.Time)
+	}
+}
+
+// read has a process of its own read the dying one, and keeps what it says.
+func (h *Handler) read(ctx context.Context, head *os.File, begin []byte) error {
+	out, in, err := os.Pipe()
+	if err != nil {
+		return h.lost(err)
+	}
+	defer out.Close()
+	cmd := h.Reader(h.rec.PID, h.rec.UID, h.rec.GID)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = head, in, newSaid(h.Say)
+	limits := limit.Limits{Memory: limit.Size(h.Config.Memory), Total: h.Config.Time.Duration}
+	ended := make(chan error, 1)
+	go func() {
+		err := limits.Run(cmd, "the reader")
+		if err == nil && !cmd.ProcessState.Success() {
+			err = fmt.Errorf("the reader ended: %v", cmd.ProcessState)
+		}
+		in.Close()
+		ended <- err
+	}()
+
+	lines, o := bufio.NewReaderSize(out, 64<<10), new(outline)
+	if err := readLine(lines, o); err != nil {
+		h.letGo()
+		return h.withoutReport(errors.Join(fmt.Errorf("no stack was read: %w", err), <-ended))
+	}
+	h.decide(o)
+	keep, said := h.rec.Kept, make(chan answer, 1)
+	go func() { said <- h.listen(lines, keep) }() // also while a core is written
+	if keep == KeepCore {
+		h.problem("the core", h.core(ctx, head, begin))
+	}
+	h.letGo()
+	a := <-said
+	h.rec.Signature = a.signature
+	if a.err != nil {
+		h.problem("the report", a.err)
+		h.rec.Kept = KeepLine
+	}
+	h.problem("the reader", <-ended)
+	return h.finish()
+}
+
+// answer is what the reader says after it needs the process no more.
+type answer struct {
+	signature *signature.Signature // nil if there is none
+	err       error                // why no report is kept
+}
+
+// listen reads it to the end, and keeps the report if that is to be kept.
+func (h *Handler) listen(lines *bufio.Reader, keep Keep) (a answer) {
+	defer func() { _, _ = io.Copy(io.Discard, lines) }() // or the reader could not end
+	sig := new(signature.Signature)
+	if err := readLine(lines, sig); err != nil {
+		return answer{err: fmt.Errorf("nothing was named: %w", err)}
+	}
+	if sig.Schema != "" {
+		a.signature = sig
+	}
+	if keep != KeepLine {
+		a.err = h.report(lines)
+	}
+	return a
+}
+
+// decide says of what kind the crash is, and what is kept of it.
+func (h *Handler) decide(o *outline) {
+	r := h.rec
+	r.Threads, r.Kind = o.Threads, o.Kind
+	if o.Signal != "" {
+		r.Signal = o.Signal // which old kernels do not tell of a socket's peer
+	}
+	if r.Program == "" {
+		r.Program = o.Program
+	}
+	h.count()
+	r.Kept = h.Config.decide(r)
+}
+
+func (h *Handler) count() {
+	r := h.rec
+	if r.Kind == "" {
+		r.Kind = r.Program + " " + r.Signal
+	}
+	h.problem("the counts", h.store.update(func(c *Counts) { r.Number = c.count(r.Kind, r.ID, h.begun) }))
+}
+
+// letGo lets the process end.
+func (h *Handler) letGo() {
+	h.Dump.Close()
+	h.rec.Held = time.Since(h.begun).Nanoseconds()
+}
+
+func (h *Handler) problem(what string, err error) {
+	if err != nil {
+		h.rec.Problems = append(h.rec.Problems, fmt.Sprintf("%s: %v", what, err))
+	}
+}
+
+// withoutReport keeps the line of a crash whose process could not be read.
+func (h *Handler) withoutReport(err error) error {
+	h.problem("the report", err)
+	if h.rec.Number == 0 {
+		h.count()
+	}
+	h.rec.Kept = KeepLine
+	return errors.Join(h.finish(), h.store.update(func(c *Counts) { c.Lost++ }))
+}
+
+// report keeps the report, which is what the reader writes.
+func (h *Handler) report(lines io.Reader) error {
+	p, err := h.store.create(h.rec.ID, reportSuffix)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(p, io.LimitReader(lines, int64(h.Config.Size)))
+	if err == nil && n == int64(h.Config.Size) {
+		err = fmt.Errorf("it has more than the %v of the store", limit.Size(h.Config.Size))
+	}
+	if err != nil {
+		p.abandon()
+		return err
+	}
+	return p.finish(h.rec.UID, h.rec.GID)
+}
+
+// core keeps the whole core: what was read of it, and what the kernel still writes.
+func (h *Handler) core(ctx context.Context, head *os.File, begin []byte) error {
+	p, err := h.store.create(h.rec.ID, coreSuffix)
+	if err != nil {
+		return err
+	}
+	whole := io.MultiReader(newHead(head, begin), h.Dump)
+	if err := copyCore(ctx, p.Encoder, whole, int64(h.Config.CoreSize)); err != nil {
+		p.abandon()
+		return err
+	}
+	return p.finish(h.rec.UID, h.rec.GID)
+}
+
+// copyCore copies up to most bytes. More are an error.
+func copyCore(ctx context.Context, w *zstd.Encoder, core io.Reader, most int64) error {
+	n, err := io.Copy(w, io.LimitReader(interruptible{ctx, core}, most+1))
+	if err == nil && n > most {
+		err = fmt.Errorf("larger than the %v of core-size", limit.Size(most))
+	}
+	return err
+}
+
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (i interruptible) Read(p []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return i.r.Read(p)
+}
+
+// newHead reads the head of the dump as the kernel wrote it.
+func newHead(head *os.File, begin []byte) io.Reader {
+	st, err := head.Stat()
+	if err != nil {
+		return bytes.NewReader(nil)
+	}
+	size := int64(len(begin))
+	return io.MultiReader(bytes.NewReader(begin), io.NewSectionReader(head, size, st.Size()-size))
+}
+
+// finish keeps the record, and keeps the store within its bounds.
+func (h *Handler) finish() error {
+	err := h.store.put(h.rec)
+	if err != nil {
+		h.Say(h.rec.Line() + ": " + err.Error())
+	}
+	return errors.Join(err, h.store.trim())
+}
+
+// Line says in a line what crashed.
+func (r *Record) Line() string {
+	return fmt.Sprintf("%s: %s of user %d, process %d: %s", r.ID, r.Program, r.UID, r.PID, r.Title())
+}
+
+// ReaderArgs are the arguments of the program that reads a process.
+func ReaderArgs(pid, uid, gid int, time time.Duration) []string {
+	return []string{"read", strconv.Itoa(pid), strconv.Itoa(uid), strconv.Itoa(gid), time.String()}
+}

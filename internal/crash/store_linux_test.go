@@ -1,0 +1,197 @@
+package crash
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// newStore makes a store in which up to keep crashes of up to size bytes are kept.
+func newStore(t *testing.T, keep int, size int64) *Store {
+	t.Helper()
+	c := DefaultConfig()
+	c.Store = filepath.Join(t.TempDir(), "store")
+	s, err := OpenStore(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.keep, s.size = keep, size
+	return s
+}
+
+// add keeps a crash with a report of so many bytes that do not compress.
+func add(t *testing.T, s *Store, id, kind string, size int) {
+	t.Helper()
+	r := &Record{Schema: Schema, ID: id, Kind: kind, UID: os.Getuid(), GID: os.Getgid()}
+	err := s.update(func(c *Counts) { r.Number = c.count(kind, id, time.Now()) })
+	if err := errors.Join(err, s.put(r)); err != nil {
+		t.Fatal(err)
+	}
+	if size == 0 {
+		return
+	}
+	if err := os.WriteFile(s.path(id, reportSuffix), make([]byte, size), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ids(t *testing.T, s *Store) string {
+	t.Helper()
+	records, denied, err := s.Records()
+	if err != nil || denied != 0 {
+		t.Fatal(denied, err)
+	}
+	var all []string
+	for _, r := range records {
+		all = append(all, r.ID)
+	}
+	return strings.Join(all, " ")
+}
+
+// The oldest are removed first, but the first of a kind stays longer, and the newest
+// always.
+func TestStoreTrim(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		keep int
+		size int64
+		want string
+	}{
+		{"room for all", 10, 1 << 20, "5-5 4-4 3-3 2-2 1-1"},
+		{"room for four", 4, 1 << 20, "5-5 4-4 3-3 1-1"},
+		{"room for three", 3, 1 << 20, "5-5 4-4 1-1"},
+		{"room for two", 2, 1 << 20, "5-5 4-4"},
+		{"room for one", 1, 1 << 20, "5-5"},
+		{"room for none", 0, 1 << 20, "5-5"},
+		{"few bytes", 10, 2500, "5-5 4-4"},
+		{"more bytes", 10, 4000, "5-5 4-4 1-1"},
+		{"no bytes", 10, 0, "5-5"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStore(t, tt.keep, tt.size)
+			for _, c := range [][2]string{{"1-1", "a"}, {"2-2", "a"}, {"3-3", "a"}, {"4-4", "b"}, {"5-5", "a"}} {
+				add(t, s, c[0], c[1], 1000)
+			}
+			if err := s.trim(); err != nil {
+				t.Fatal(err)
+			}
+			if got := ids(t, s); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+			left, err := os.ReadDir(s.dir)
+			if want := 2*len(strings.Fields(tt.want)) + 2; err != nil || len(left) != want { // and the counts and the lock
+				t.Errorf("got %v, %v, want %d files", left, err, want)
+			}
+		})
+	}
+}
+
+func TestStoreFind(t *testing.T) {
+	s := newStore(t, 10, 1<<20)
+	add(t, s, "20260101-000000.001-7", "a", 0)
+	add(t, s, "20260101-000000.002-7", "a", 10)
+	for _, name := range []string{"notes.json", "../x.json", "9.txt"} {
+		if err := os.WriteFile(filepath.Join(s.dir, filepath.Base(name)), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(s.path("20260101-000000.003-7", recordSuffix), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{
+		"last": "20260101-000000.002-7", "20260101-000000.001": "20260101-000000.001-7", "20260101-000000.002-7": "20260101-000000.002-7",
+		"2026": "", "": "", "x": "", "../x": "", "notes": "", "20260101-000000.003": "",
+	} {
+		r, err := s.Find(id)
+		if want == "" {
+			if err == nil {
+				t.Errorf("%q: got %+v", id, r)
+			}
+			continue
+		}
+		if err != nil || r.ID != want {
+			t.Errorf("%q: got %+v, %v, want %s", id, r, err, want)
+		}
+	}
+	if got := s.Report("20260101-000000.001-7") + s.Core("20260101-000000.002-7"); got != "" {
+		t.Errorf("got %s, want no files", got)
+	}
+	if got := s.Report("20260101-000000.002-7"); got != s.path("20260101-000000.002-7", reportSuffix) {
+		t.Errorf("got report %s", got)
+	}
+	if err := s.Remove("20260101-000000.002-7"); err != nil {
+		t.Error(err)
+	}
+	if err := s.Remove("20260101-000000.002-7"); !errors.Is(err, ErrNone) {
+		t.Errorf("got %v, want %v", err, ErrNone)
+	}
+	if got := ids(t, s); got != "20260101-000000.001-7" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// The files of a crash are for its user only, as soon as they are there.
+func TestStoreModes(t *testing.T) {
+	s := newStore(t, 10, 1<<20)
+	add(t, s, "1-1", "a", 0)
+	p, err := s.create("1-1", reportSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(when string) {
+		entries, err := os.ReadDir(s.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if info, err := e.Info(); err != nil || info.Mode() != 0o600 {
+				t.Errorf("%s: %s has mode %v, %v", when, e.Name(), info.Mode(), err)
+			}
+		}
+	}
+	check("while it is written")
+	if _, err := s.create("1-1", reportSuffix); err == nil {
+		t.Error("a file is written by two")
+	}
+	if s.Report("1-1") != "" {
+		t.Error("there is a report before it is complete")
+	}
+	if _, err := p.Write([]byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.finish(os.Getuid(), os.Getgid()); err != nil {
+		t.Fatal(err)
+	}
+	check("when it is complete")
+	if s.Report("1-1") == "" {
+		t.Error("there is no report")
+	}
+	p, err = s.create("1-1", coreSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.abandon()
+	if names, _ := filepath.Glob(s.dir + "/*core*"); names != nil {
+		t.Errorf("got %v, want nothing of what was abandoned", names)
+	}
+}
+
+func TestKinds(t *testing.T) {
+	moment := func(n int) time.Time { return time.Unix(int64(n), 0) }
+	got := Kinds([]Record{
+		{ID: "5", Kind: "b", Time: moment(5), Number: 1, Signal: "SIGBUS", Program: "/b"},
+		{ID: "4", Kind: "a", Time: moment(4), Number: 9, Signal: "SIGSEGV", Program: "/a"},
+		{ID: "3", Kind: "a", Time: moment(3), Number: 2},
+	})
+	want := []Group{
+		{Kind: "a", Count: 9, Kept: 2, Last: moment(4), Program: "/a", Title: "SIGSEGV", First: "3", Newest: "4"},
+		{Kind: "b", Count: 1, Kept: 1, Last: moment(5), Program: "/b", Title: "SIGBUS", First: "5", Newest: "5"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
