@@ -172,13 +172,21 @@ func writeRecord(out io.Writer, r *crash.Record) {
 	show("crash", r.ID+again(r.Number))
 	show("when", r.Time.Local().Format("2006-01-02 15:04:05.000 MST"))
 	show("program", fmt.Sprintf("%s, process %d of user %d", r.Program, r.PID, r.UID))
-	show("container", r.Container)
-	show("pod", r.Pod)
+	show("container", named(r.Container, r.ContainerName))
+	show("pod", named(r.Pod, strings.Trim(r.Namespace+"/"+r.PodName, "/")))
 	show("unit", r.Unit)
 	show("what", r.Title())
 	show("kind", r.Kind)
 	show("held", fmt.Sprintf("%v, %s", time.Duration(r.Held).Round(100*time.Microsecond), many(r.Threads, "thread", "threads")))
 	show("problems", strings.Join(r.Problems, "; "))
+}
+
+// named adds the name of what has an id.
+func named(id, name string) string {
+	if name == "" {
+		return id
+	}
+	return id + ", " + name
 }
 
 func newTopCommand(s *settings) *cobra.Command {

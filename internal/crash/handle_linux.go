@@ -276,6 +276,7 @@ func newHead(head *os.File, begin []byte) io.Reader {
 
 // finish keeps the record, and keeps the store within its bounds.
 func (h *Handler) finish() error {
+	h.rec.name("/")
 	err := h.store.put(h.rec)
 	if err != nil {
 		h.Say(h.rec.Line() + ": " + err.Error())
