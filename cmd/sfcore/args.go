@@ -88,7 +88,7 @@ func checkDirs(flag string, names ...string) error {
 
 // checkProgram checks that a file can be a program.
 func checkProgram(name string) error {
-	f, release, err := elfx.Open(name)
+	f, release, err := elfx.Open(name, nil)
 	if err == nil {
 		defer release()
 	}

@@ -36,7 +36,7 @@ func TestOpen(t *testing.T) {
 		"missing": {"", "no such file"},
 		".":       {"", "is a directory"},
 	} {
-		f, release, err := Open(filepath.Join(dir, name))
+		f, release, err := Open(filepath.Join(dir, name), nil)
 		if want.err != "" {
 			if f != nil || release != nil || err == nil || !strings.Contains(err.Error(), want.err) {
 				t.Errorf("%s: got %v, %v, want %q", name, f, err, want.err)
@@ -58,8 +58,28 @@ func TestOpen(t *testing.T) {
 	if id, err := MappedBuildID([]byte("hello\n")); id != "" || err == nil || !strings.Contains(err.Error(), "a text file") {
 		t.Errorf("got %q, %v from a text", id, err)
 	}
-	if _, release, err := OpenFile(os.NewFile(^uintptr(0), "closed")); release != nil || err == nil {
+	if _, release, err := OpenFile(os.NewFile(^uintptr(0), "closed"), nil); release != nil || err == nil {
 		t.Error("opened a file that is not open")
+	}
+}
+
+// The search for a build-id reads section headers: it takes them from the budget that
+// files share.
+func TestOpenWithBudget(t *testing.T) {
+	im := image{sections: make([]Section, 2*usualHeaders/headerSize)}
+	name := filepath.Join(t.TempDir(), "elf")
+	if err := os.WriteFile(name, im.build(binary.LittleEndian), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for headers, want := range map[uint64]string{0: "", maxHeaders: "e_shnum"} {
+		f, release, err := Open(name, &Budget{headers: headers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Sections(); fieldOf(err) != want {
+			t.Errorf("got %v after %d bytes, want an error of %q", err, headers, want)
+		}
+		release()
 	}
 }
 

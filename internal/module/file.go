@@ -19,7 +19,7 @@ var ErrCore = errors.New("it is a core file")
 // sidecars in sframeDirs. If the file is of another kind, or for an architecture
 // that sfcore does not know, the error says what it is.
 func OpenFile(name string, sframeDirs []string) (*Set, error) {
-	f, release, err := elfx.Open(name)
+	f, release, err := elfx.Open(name, nil)
 	if format := (*elfx.FormatError)(nil); errors.As(err, &format) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -216,7 +216,7 @@ func (l *loader) fetchImage() {
 		l.problem("%s: %w", m.Path, err)
 		return
 	}
-	f, release, err := s.set.openELF(name)
+	f, release, err := elfx.Open(name, &s.set.budget)
 	var match report.Match
 	if err == nil {
 		match, err = l.compare(f)
@@ -237,16 +237,7 @@ func (l *loader) use(f *elfx.File, match report.Match) {
 	l.m.Match, l.m.names = match, l.newNames(f)
 }
 
-// openELF opens a file whose compressed sections share a budget with all others.
-func (s *Set) openELF(name string) (*elfx.File, func(), error) {
-	f, release, err := elfx.Open(name)
-	if err == nil {
-		f.Budget = &s.budget
-	}
-	return f, release, err
-}
-
-// openProposed is openELF for a file that the resolver proposed.
+// openProposed opens a file that the resolver proposed.
 func (s *Set) openProposed(name string) (*elfx.File, func(), error) {
 	file := s.img.Held[name]
 	if file == nil {
@@ -256,11 +247,7 @@ func (s *Set) openProposed(name string) (*elfx.File, func(), error) {
 		}
 		defer file.Close()
 	}
-	f, release, err := elfx.OpenFile(file)
-	if err == nil {
-		f.Budget = &s.budget
-	}
-	return f, release, err
+	return elfx.OpenFile(file, &s.budget)
 }
 
 // openCandidate opens a file that may belong to the module with a path. A file

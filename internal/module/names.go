@@ -120,7 +120,7 @@ func (n *names) fetchDebug() *debugFile {
 		n.fetchProblem(err)
 		return nil
 	}
-	f, release, err := n.set.openELF(name)
+	f, release, err := elfx.Open(name, &n.set.budget)
 	if err != nil {
 		n.problem("%s: %w", n.path, err)
 		return nil

@@ -18,7 +18,7 @@ func (l *loader) findSidecar() {
 	}
 	for _, dir := range l.site.set.opts.SFrameDirs {
 		name := filepath.Join(dir, l.m.BuildID+SidecarSuffix)
-		f, release, err := l.site.set.openELF(name)
+		f, release, err := elfx.Open(name, &l.site.set.budget)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -18,7 +18,7 @@ func Example() {
 		{"../../testdata/cores/amd64-v3-plt-2/exe/pltmain", 0x1020},
 		{"../../testdata/cores/amd64-v3-plt-2/exe/pltmain", 0x1},
 	} {
-		f, release, err := elfx.Open(at.path)
+		f, release, err := elfx.Open(at.path, nil)
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -10,7 +10,7 @@ import (
 // Show what a program has at an address: the function, its line in the source,
 // and the variables in scope.
 func Example() {
-	f, release, err := elfx.Open("../../../testdata/cores/amd64-v3-threads/exe/threads")
+	f, release, err := elfx.Open("../../../testdata/cores/amd64-v3-threads/exe/threads", nil)
 	if err != nil {
 		fmt.Println(err)
 		return
