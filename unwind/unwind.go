@@ -79,6 +79,10 @@ const (
 	// walk follows a runaway recursion to its start.
 	DefaultMaxFrames = 1 << 18
 
+	// usualFrames is for how many frames there is room at first. The room doubles when
+	// it is full: with smaller steps, long stacks would mostly be copied.
+	usualFrames = 32
+
 	// maxDescents bounds how often a walk continues at a lower address after a
 	// signal frame. Each time it goes to another stack; only a forged chain does
 	// so more often.
@@ -136,7 +140,7 @@ func (u *Unwinder) walk(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 			return limited(dst, why)
 		}
 		if n == cap(dst) {
-			dst = slices.Grow(dst, 1)
+			dst = slices.Grow(dst, min(max(n, usualFrames), most-(n-first)))
 			u.frames = dst[:cap(dst)]
 		}
 		u.found = n
