@@ -66,6 +66,13 @@ func (p *Process) NewWalker() *Walker {
 	}
 }
 
+// Together has all stacks that w walks from now on take up to [Options.MaxTotalTime]
+// and 1610612736 steps together; see [unwind.Budget]. That is twice what the threads
+// of a process may take: there may be more goroutines than threads.
+func (w *Walker) Together() {
+	w.unwinder.Budget = &unwind.Budget{Time: w.process.opts.MaxTotalTime, Steps: 2 * maxSteps}
+}
+
 // Walk walks the stack of a thread. If a file shrinks meanwhile, the stack ends
 // there; the program continues.
 func (w *Walker) Walk(th *core.Thread) *Stack {

@@ -56,6 +56,7 @@ func findDelve() (string, error) { return companion.Find("sfcore-delve") }
 // good. It is process.ErrNoGo for a process without a Go program.
 func List(ctx context.Context, p *process.Process, opts Options, found func(g *report.Goroutine, complete bool) bool) error {
 	w := walker{process: p, walker: p.NewWalker()}
+	w.walker.Together()
 	begun := false
 	without := w.byDelve(ctx, &opts, func(g *wire.Goroutine) bool {
 		begun = true
@@ -191,8 +192,9 @@ func (w *walker) describe(g *wire.Goroutine, saved gostack.Saved, byDelve bool) 
 	r.WaitsFor = w.waitsFor(s, g, saved.G)
 	thread := w.walker.Describe(s, false)
 	r.Stop = thread.Stop
+	r.Frames = make([]report.GoroutineFrame, len(thread.Frames))
 	for i := range thread.Frames {
-		r.Frames = append(r.Frames, report.GoroutineFrame{Frame: thread.Frames[i]})
+		r.Frames[i].Frame = thread.Frames[i]
 	}
 	if byDelve {
 		r.Delve = compareStacks(r.Frames, g, w.isGo)
