@@ -57,8 +57,8 @@ func handle(ctx context.Context, s *settings, args []string, counted bool) error
 	}
 	h := &crash.Handler{
 		Config: config, Dump: os.Stdin, Say: crash.Say, Counted: counted,
-		Reader: func(pid, uid, gid int) *exec.Cmd {
-			cmd := exec.CommandContext(ctx, self, crash.ReaderArgs(pid, uid, gid, config.Time.Duration)...)
+		Reader: func(args []string) *exec.Cmd {
+			cmd := exec.CommandContext(ctx, self, args...)
 			cmd.Env = []string{limit.Watched + "=" + strconv.Itoa(os.Getpid())}
 			return cmd
 		},

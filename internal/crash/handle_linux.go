@@ -26,16 +26,35 @@ type Handler struct {
 	Config *Config
 	// Dump is what the kernel writes. The process stays until it is closed.
 	Dump io.ReadCloser
-	// Reader makes a process that reads the dying one: see [Reader].
-	Reader func(pid, uid, gid int) *exec.Cmd
+	// Reader makes a process that reads a crash, as [Reader] does. The arguments are
+	// those of [ReaderArgs].
+	Reader func(args []string) *exec.Cmd
 	// Counted is set if the budget was asked before.
 	Counted bool
+	// Journal is the socket of the journal, which takes what the store does not; "" for
+	// the usual one.
+	Journal string
 	// Say tells of what goes wrong, in one line.
 	Say func(string)
 
-	begun time.Time
-	store *Store
-	rec   *Record
+	begun  time.Time
+	store  *Store
+	rec    *Record
+	text   headOf // of the report, in case that the store does not take it
+	unkept bool   // the store did not take the report
+	told   bool   // the journal has it
+}
+
+// source is what a crash is read from.
+type source struct {
+	args  []string         // of the reader
+	file  *os.File         // its standard input
+	core  func() io.Reader // the whole core
+	size  int64            // of that, 0 if unknown
+	letGo func()           // called when no more is read
+	// asks says that the budget is asked when the program is known, as the reader tells
+	// it.
+	asks bool
 }
 
 // Handle reads the process, decides what is kept of it, lets it go, and keeps that.
@@ -49,10 +68,7 @@ func (h *Handler) Handle(ctx context.Context, v *Victim) (*Record, error) {
 		Schema: Schema, ID: newID(h.begun, v.PID), Time: h.begun.UTC(), PID: v.PID, UID: uid, GID: gid,
 		Program: v.program(), Signal: core.SignalName(v.Signal), Place: v.place(),
 	}
-	var err error
-	if h.store, err = OpenStore(h.Config); err != nil {
-		return nil, h.lost(fmt.Errorf("the store cannot be used: %w", err))
-	}
+	h.store = openStore(h.Config)
 	if err := v.Check(); err != nil {
 		return nil, h.lost(err)
 	}
@@ -64,7 +80,16 @@ func (h *Handler) Handle(ctx context.Context, v *Victim) (*Record, error) {
 		return nil, h.lost(err)
 	}
 	defer head.Close()
-	return h.rec, h.read(ctx, head, begin)
+	err = h.read(ctx, &source{
+		args: ReaderArgs(v.PID, uid, gid, h.Config.Time.Duration),
+		file: head,
+		core: func() io.Reader { return io.MultiReader(newHead(head, begin), h.Dump) },
+		letGo: func() {
+			h.Dump.Close()
+			h.rec.Held = time.Since(h.begun).Nanoseconds()
+		},
+	})
+	return h.rec, err
 }
 
 // lost counts a crash that could not be read.
@@ -104,15 +129,15 @@ func (h *Handler) head() (*os.File, []byte, error) {
 	}
 }
 
-// read has a process of its own read the dying one, and keeps what it says.
-func (h *Handler) read(ctx context.Context, head *os.File, begin []byte) error {
+// read has a process of its own read the crash, and keeps what it says.
+func (h *Handler) read(ctx context.Context, src *source) error {
 	out, in, err := os.Pipe()
 	if err != nil {
 		return h.lost(err)
 	}
 	defer out.Close()
-	cmd := h.Reader(h.rec.PID, h.rec.UID, h.rec.GID)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = head, in, newSaid(h.Say)
+	cmd := h.Reader(src.args)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = src.file, in, newSaid(h.Say)
 	limits := limit.Limits{Memory: limit.Size(h.Config.Memory), Total: h.Config.Time.Duration}
 	ended := make(chan error, 1)
 	go func() {
@@ -126,16 +151,24 @@ func (h *Handler) read(ctx context.Context, head *os.File, begin []byte) error {
 
 	lines, o := bufio.NewReaderSize(out, 64<<10), new(outline)
 	if err := readLine(lines, o); err != nil {
-		h.letGo()
+		src.letGo()
 		return h.withoutReport(errors.Join(fmt.Errorf("no stack was read: %w", err), <-ended))
 	}
-	h.decide(o)
+	h.learn(o)
+	if src.asks && !h.store.within(h.Config.Rate, h.rec.Program, h.rec.UID, h.begun, h.Say) {
+		src.letGo()
+		h.rec = nil
+		out.Close() // which ends the reader
+		<-ended
+		return nil
+	}
+	h.decide()
 	keep, said := h.rec.Kept, make(chan answer, 1)
 	go func() { said <- h.listen(lines, keep) }() // also while a core is written
 	if keep == KeepCore {
-		h.problem("the core", h.core(ctx, head, begin))
+		h.problem("the core", h.core(ctx, src))
 	}
-	h.letGo()
+	src.letGo()
 	a := <-said
 	h.rec.Signature = a.signature
 	if a.err != nil {
@@ -168,8 +201,8 @@ func (h *Handler) listen(lines *bufio.Reader, keep Keep) (a answer) {
 	return a
 }
 
-// decide says of what kind the crash is, and what is kept of it.
-func (h *Handler) decide(o *outline) {
+// learn takes over what the reader tells and is not known yet.
+func (h *Handler) learn(o *outline) {
 	r := h.rec
 	r.Threads, r.Kind = o.Threads, o.Kind
 	if o.Signal != "" {
@@ -178,8 +211,15 @@ func (h *Handler) decide(o *outline) {
 	if r.Program == "" {
 		r.Program = o.Program
 	}
+	if r.PID == 0 {
+		r.PID = o.PID
+	}
+}
+
+// decide counts the crash, and says what is kept of it.
+func (h *Handler) decide() {
 	h.count()
-	r.Kept = h.Config.decide(r)
+	h.rec.Kept = h.Config.decide(h.rec)
 }
 
 func (h *Handler) count() {
@@ -188,12 +228,6 @@ func (h *Handler) count() {
 		r.Kind = r.Program + " " + r.Signal
 	}
 	h.problem("the counts", h.store.update(func(c *Counts) { r.Number = c.count(r.Kind, r.ID, h.begun) }))
-}
-
-// letGo lets the process end.
-func (h *Handler) letGo() {
-	h.Dump.Close()
-	h.rec.Held = time.Since(h.begun).Nanoseconds()
 }
 
 func (h *Handler) problem(what string, err error) {
@@ -214,10 +248,20 @@ func (h *Handler) withoutReport(err error) error {
 
 // report keeps the report, which is what the reader writes.
 func (h *Handler) report(lines io.Reader) error {
+	lines = io.TeeReader(lines, &h.text)
 	p, err := h.store.create(h.rec.ID, reportSuffix)
-	if err != nil {
-		return err
+	if err == nil {
+		err = h.fill(p, lines)
 	}
+	if err != nil {
+		h.unkept = true
+		_, _ = io.CopyN(io.Discard, lines, maxUnkept) // for the text
+	}
+	return err
+}
+
+// fill writes the report.
+func (h *Handler) fill(p *part, lines io.Reader) error {
 	n, err := io.Copy(p, io.LimitReader(lines, int64(h.Config.Size)))
 	if err == nil && n == int64(h.Config.Size) {
 		err = fmt.Errorf("it has more than the %v of the store", limit.Size(h.Config.Size))
@@ -230,13 +274,15 @@ func (h *Handler) report(lines io.Reader) error {
 }
 
 // core keeps the whole core: what was read of it, and what the kernel still writes.
-func (h *Handler) core(ctx context.Context, head *os.File, begin []byte) error {
+func (h *Handler) core(ctx context.Context, src *source) error {
+	if src.size > int64(h.Config.CoreSize) {
+		return fmt.Errorf("larger than the %v of core-size", limit.Size(h.Config.CoreSize))
+	}
 	p, err := h.store.create(h.rec.ID, coreSuffix)
 	if err != nil {
 		return err
 	}
-	whole := io.MultiReader(newHead(head, begin), h.Dump)
-	if err := copyCore(ctx, p.Encoder, whole, int64(h.Config.CoreSize)); err != nil {
+	if err := copyCore(ctx, p.Encoder, src.core(), int64(h.Config.CoreSize)); err != nil {
 		p.abandon()
 		return err
 	}
@@ -274,14 +320,21 @@ func newHead(head *os.File, begin []byte) io.Reader {
 	return io.MultiReader(bytes.NewReader(begin), io.NewSectionReader(head, size, st.Size()-size))
 }
 
-// finish keeps the record, and keeps the store within its bounds.
+// finish keeps the record, and keeps the store within its bounds. What the store does not
+// take goes to the journal.
 func (h *Handler) finish() error {
 	h.rec.name("/")
-	err := h.store.put(h.rec)
-	if err != nil {
-		h.Say(h.rec.Line() + ": " + err.Error())
+	if h.unkept {
+		h.tell()
 	}
-	return errors.Join(err, h.store.trim())
+	if err := h.store.put(h.rec); err != nil {
+		h.problem("the store", err)
+		if !h.told {
+			h.tell()
+		}
+		return nil //nolint:nilerr // it was said with the crash
+	}
+	return h.store.trim()
 }
 
 // Line says in a line what crashed.

@@ -37,6 +37,13 @@ func TestMain(m *testing.M) {
 		os.Exit(3)
 	}
 	fmt.Print(said)
+	if file, ok := strings.CutPrefix(then, "show "); ok {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		_, _ = os.Stdout.Write(text)
+	}
 	switch then {
 	case "hang":
 		select {}
@@ -85,13 +92,20 @@ type handled struct {
 
 func handle(t *testing.T, c *Config, in io.Reader, reader string) *handled {
 	t.Helper()
+	dir := t.TempDir()
+	c.Store = filepath.Join(dir, "store")
+	return handleWith(t, c, in, reader, filepath.Join(dir, "journal"))
+}
+
+// handleWith is handle with a store and a journal.
+func handleWith(t *testing.T, c *Config, in io.Reader, reader, journal string) *handled {
+	t.Helper()
 	testkit.NeedRestart(t)
-	c.Store = filepath.Join(t.TempDir(), "store")
 	r := &handled{dump: &dump{Reader: in}}
 	r.h = &Handler{
-		Config: c, Dump: r.dump, Say: func(line string) { r.said = append(r.said, line) },
-		Reader: func(pid, uid, gid int) *exec.Cmd {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], ReaderArgs(pid, uid, gid, time.Second)...)
+		Config: c, Dump: r.dump, Journal: journal, Say: func(line string) { r.said = append(r.said, line) },
+		Reader: func(args []string) *exec.Cmd {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 			cmd.Env = []string{asReader + "=" + reader}
 			return cmd
 		},
@@ -225,21 +239,6 @@ func TestHandleOverBudget(t *testing.T) {
 	}
 	if counts, err := r.h.store.Counts(); err != nil || counts.Refused != 1 {
 		t.Errorf("got %+v, %v, want one refused", counts, err)
-	}
-}
-
-// Where nothing can be kept, the error says so, and the process is let go.
-func TestHandleNoStore(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, d := DefaultConfig(), &dump{Reader: bytes.NewReader(theDump())}
-	c.Store = name + "/store"
-	h := &Handler{Config: c, Dump: d, Say: func(string) {}}
-	rec, err := h.Handle(t.Context(), &Victim{PID: os.Getpid(), PIDFD: -1})
-	if rec != nil || err == nil || !strings.Contains(err.Error(), "the store cannot be used") || !d.closed {
-		t.Errorf("got %+v, %v, let go %v", rec, err, d.closed)
 	}
 }
 

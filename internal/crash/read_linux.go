@@ -25,6 +25,7 @@ type outline struct {
 	Kind    string `json:"kind"` // the signature by addresses, "" if there is none
 	Threads int    `json:"threads"`
 	Program string `json:"program"`
+	PID     int    `json:"pid"`
 }
 
 const (
@@ -101,7 +102,7 @@ func writeReportWith(ctx context.Context, out io.Writer, p *process.Process, max
 		waits.Add(r, s.Thread)
 		return document.AppendThreadLine(nil, &document.Thread{Thread: r})
 	}
-	o := outline{Threads: len(threads), Program: p.Image().Executable}
+	o := outline{Threads: len(threads), Program: p.Image().Executable, PID: p.Image().PID}
 	if s := p.Image().Signal; s != nil {
 		o.Signal = s.Name
 	}

@@ -178,11 +178,6 @@ func victimOf(i *unix.PidfdInfo) (*Victim, error) {
 
 // Within asks the budget of a program and its user, as a [Handler] does.
 func Within(c *Config, v *Victim, say func(string)) bool {
-	store, err := OpenStore(c)
-	if err != nil {
-		say(fmt.Sprintf("the store cannot be used: %v", err))
-		return false
-	}
 	uid, _ := v.Owner()
-	return store.within(c.Rate, v.program(), uid, time.Now(), say)
+	return openStore(c).within(c.Rate, v.program(), uid, time.Now(), say)
 }
