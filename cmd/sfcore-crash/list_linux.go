@@ -172,6 +172,7 @@ func writeRecord(out io.Writer, r *crash.Record) {
 	show("crash", r.ID+again(r.Number))
 	show("when", r.Time.Local().Format("2006-01-02 15:04:05.000 MST"))
 	show("program", fmt.Sprintf("%s, process %d of user %d", r.Program, r.PID, r.UID))
+	show("file", r.File)
 	show("container", named(r.Container, r.ContainerName))
 	show("pod", named(r.Pod, strings.Trim(r.Namespace+"/"+r.PodName, "/")))
 	show("unit", r.Unit)

@@ -14,7 +14,6 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/crash"
 	"github.com/sfcore/sfcore/internal/limit"
-	"github.com/sfcore/sfcore/internal/sandbox"
 )
 
 func newPipeCommand(s *settings) *cobra.Command {
@@ -95,12 +94,7 @@ func newReadCommand() *cobra.Command {
 					return core.Open(ctx, "-", core.Options{File: os.Stdin})
 				},
 			}
-			if os.Geteuid() == 0 {
-				r.User = sandbox.Identity{Given: true, UID: ids[1], GID: ids[2]}
-				if ids[1] == 0 {
-					r.User.UID, r.User.GID = nobody, nobody
-				}
-			}
+			r.User = asUser(ids[1], ids[2])
 			return r.Read(cmd.Context(), os.Stdout)
 		},
 	}

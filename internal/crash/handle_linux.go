@@ -65,7 +65,7 @@ func (h *Handler) Handle(ctx context.Context, v *Victim) (*Record, error) {
 	v.closeOnExec()
 	uid, gid := v.Owner()
 	h.rec = &Record{
-		Schema: Schema, ID: newID(h.begun, v.PID), Time: h.begun.UTC(), PID: v.PID, UID: uid, GID: gid,
+		Schema: Schema, ID: newID(h.begun, uint64(v.PID)), Time: h.begun.UTC(), PID: v.PID, UID: uid, GID: gid,
 		Program: v.program(), Signal: core.SignalName(v.Signal), Place: v.place(),
 	}
 	h.store = openStore(h.Config)
@@ -159,7 +159,7 @@ func (h *Handler) read(ctx context.Context, src *source) error {
 		src.letGo()
 		h.rec = nil
 		out.Close() // which ends the reader
-		<-ended
+		<-ended     //nolint:errcheck // it was cut off
 		return nil
 	}
 	h.decide()

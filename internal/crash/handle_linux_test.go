@@ -102,20 +102,27 @@ func handleWith(t *testing.T, c *Config, in io.Reader, reader, journal string) *
 	t.Helper()
 	testkit.NeedRestart(t)
 	r := &handled{dump: &dump{Reader: in}}
-	r.h = &Handler{
-		Config: c, Dump: r.dump, Journal: journal, Say: func(line string) { r.said = append(r.said, line) },
-		Reader: func(args []string) *exec.Cmd {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-			cmd.Env = []string{asReader + "=" + reader}
-			return cmd
-		},
-	}
+	r.h = newHandler(t, c, reader, journal, func(line string) { r.said = append(r.said, line) })
+	r.h.Dump = r.dump
 	v, err := ParseVictim([]string{fmt.Sprint(os.Getpid()), fmt.Sprint(os.Getuid()), fmt.Sprint(os.Getgid()), "11", "1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.rec, r.err = r.h.Handle(context.WithoutCancel(t.Context()), v)
 	return r
+}
+
+// newHandler makes a handler with a reader that says something.
+func newHandler(t *testing.T, c *Config, reader, journal string, say func(string)) *Handler {
+	t.Helper()
+	return &Handler{
+		Config: c, Journal: journal, Say: say,
+		Reader: func(args []string) *exec.Cmd {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+			cmd.Env = []string{asReader + "=" + reader}
+			return cmd
+		},
+	}
 }
 
 // file returns what is in a compressed file of the crash.

@@ -29,7 +29,7 @@ func sendJournal(socket string, fields []field) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_ = conn.SetWriteDeadline(time.Now().Add(journalTime))
 	entry := journalEntry(fields)
 	_, err = conn.Write(entry)

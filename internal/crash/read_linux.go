@@ -41,14 +41,15 @@ const (
 	maxFrames = 20000
 )
 
-// Reader reads one process that the kernel dumps.
+// Reader reads one process that the kernel dumps, or a core file.
 type Reader struct {
-	PID  int
+	PID  int // 0 for a core file
 	User sandbox.Identity
 	// Time is how long the walks may take.
 	Time time.Duration
-	// Open opens the head of the dump, as [core.Open] does.
+	// Open opens the head of the dump or the core file, as [core.Open] does.
 	Open func(context.Context) (*core.Image, error)
+	ReaderOptions
 }
 
 // Read writes a line with an outline, and then the report of the process as lines. It
@@ -56,25 +57,31 @@ type Reader struct {
 // looks at the dump.
 func (r *Reader) Read(ctx context.Context, out io.Writer) error {
 	deadline := time.Now().Add(r.Time)
-	dying, err := core.OpenDying(r.PID)
-	if err != nil {
-		return err
+	var dying *core.Dying
+	if r.PID != 0 {
+		var err error
+		if dying, err = core.OpenDying(r.PID); err != nil {
+			return err
+		}
 	}
 	lacks, err := sandbox.EnterReading(r.User)
+	var img *core.Image
+	if err == nil {
+		img, err = r.Open(ctx)
+	}
 	if err != nil {
-		dying.Close()
+		if dying != nil {
+			dying.Close()
+		}
 		return err
 	}
-	head, err := r.Open(ctx)
-	if err != nil {
-		dying.Close()
-		return err
+	if dying != nil {
+		img = dying.Image(img, eachStack, allStacks, deadline)
 	}
-	img := dying.Image(head, eachStack, allStacks, deadline)
 	if lacks != nil {
 		img.Problems = append(img.Problems, fmt.Errorf("read without all of the sandbox: %w", lacks))
 	}
-	p := process.New(img, process.Options{Methods: process.Methods(), MaxFrames: maxFrames, MaxTotalTime: r.Time, Context: ctx})
+	p := process.New(img, process.Options{Methods: process.Methods(), MaxFrames: maxFrames, MaxTotalTime: r.Time, Paths: r.Paths, Sysroot: r.Sysroot, Context: ctx})
 	defer p.Close()
 	return writeReport(ctx, out, p)
 }

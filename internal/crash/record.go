@@ -23,6 +23,9 @@ type Record struct {
 	// Program is the path of the program as the process saw it.
 	Program string `json:"program,omitempty"`
 	Signal  string `json:"signal"`
+	// File is the core file that was read, "" if it was the process itself. PID is then
+	// what the core says.
+	File string `json:"file,omitempty"`
 	Place
 	Threads int `json:"threads,omitempty"`
 	// Kind is what it has in common with other crashes: the signature by addresses, or

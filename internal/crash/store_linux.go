@@ -56,8 +56,8 @@ func OpenStore(c *Config) (*Store, error) {
 // path returns the path of a file of a crash.
 func (s *Store) path(id, suffix string) string { return filepath.Join(s.dir, id+suffix) }
 
-// newID returns an id: the moment, and the process.
-func newID(now time.Time, pid int) string {
+// newID returns an id: the moment, and a number, as of the process.
+func newID(now time.Time, pid uint64) string {
 	return fmt.Sprintf("%s-%d", now.UTC().Format("20060102-150405.000"), pid)
 }
 

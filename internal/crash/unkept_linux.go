@@ -44,7 +44,9 @@ func (h *Handler) tell() {
 	}
 	fields := []field{
 		{"MESSAGE", strings.TrimRight(display.Text(h.rec.Line())+"\n"+text, "\n")},
-		{"MESSAGE_ID", unkeptID}, {"PRIORITY", "2"}, {"SYSLOG_IDENTIFIER", "sfcore-crash"},
+		{"MESSAGE_ID", unkeptID},
+		{"PRIORITY", "2"},
+		{"SYSLOG_IDENTIFIER", "sfcore-crash"},
 		{"SFCORE_RECORD", string(record)},
 	}
 	if len(lines) > 0 {
