@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind"
@@ -117,6 +118,10 @@ func excused(tg *process.Process, f, below *unwind.Frame, known map[edge]bool) b
 // Whatever a word of the stack is overwritten with, the frames before it are
 // what they were, and none that is wrong has full trust.
 func TestDamagedStacks(t *testing.T) {
+	each, tried := 1, 0
+	if testkit.Slow() {
+		each = 5
+	}
 	damaged, lowered, excuses := 0, 0, 0
 	cases(t, func(t *testing.T, name string, want *expected) {
 		if want.Status != "" {
@@ -151,6 +156,9 @@ func TestDamagedStacks(t *testing.T) {
 				old := order.Uint64(word)
 				for _, v := range s.values(tg, frames) {
 					if v == old || v == old&^a.PACMask {
+						continue
+					}
+					if tried++; tried%each != 0 {
 						continue
 					}
 					order.PutUint64(word, v)
@@ -191,7 +199,7 @@ func TestDamagedStacks(t *testing.T) {
 		}
 	})
 	t.Logf("%d damaged stacks, %d with a frame of less trust, %d excused", damaged, lowered, excuses)
-	if damaged < 10000 || lowered < damaged/10 {
+	if damaged < 10000/each || lowered < damaged/10 {
 		t.Errorf("got %d damaged stacks, %d with a frame of less trust", damaged, lowered)
 	}
 }
