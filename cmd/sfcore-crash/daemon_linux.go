@@ -43,8 +43,9 @@ that crash are heard.`,
 			server := &crash.Server{
 				Peer: crash.PeerVictim, Say: crash.Say,
 				Within: func(v *crash.Victim) bool { return crash.Within(config, v, crash.Say) },
-				Start: func(v *crash.Victim, dump, pidfd *os.File, counted bool) (func() error, error) {
-					return start(cmd.Context(), s, v, dump, pidfd, counted)
+				Memory: config.NeedsMemory(),
+				Start: func(v *crash.Victim, dump, pidfd *os.File, how crash.Stream, counted bool) (func() error, error) {
+					return start(cmd.Context(), s, v, dump, pidfd, how, counted)
 				},
 			}
 			return server.Serve(cmd.Context(), l)
@@ -91,12 +92,18 @@ func listen(name string) (*net.UnixListener, error) {
 }
 
 // start starts the handler of a crash.
-func start(ctx context.Context, s *settings, v *crash.Victim, dump, pidfd *os.File, counted bool) (func() error, error) {
+func start(ctx context.Context, s *settings, v *crash.Victim, dump, pidfd *os.File, how crash.Stream, counted bool) (func() error, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	args := []string{"--config", s.file, "pipe", "--counted=" + strconv.FormatBool(counted)}
+	if how.Records {
+		args = append(args, "--records")
+	}
+	if how.Bare {
+		args = append(args, "--bare")
+	}
 	for _, n := range []int{v.PID, v.UID, v.GID, v.Signal, v.Dumpable, listenFDs} {
 		args = append(args, strconv.Itoa(n))
 	}

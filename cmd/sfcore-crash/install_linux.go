@@ -89,18 +89,20 @@ func (c *installCommand) install(cmd *cobra.Command) error {
 	if c.root != "" {
 		return nil
 	}
-	if c.socket {
-		for _, args := range [][]string{{"daemon-reload"}, {"enable", "--now", "sfcore-crash.socket"}} {
-			if out, err := exec.CommandContext(cmd.Context(), "systemctl", args...).CombinedOutput(); err != nil {
-				return fmt.Errorf("systemctl %v: %w: %s", args, err, out)
-			}
-		}
-	}
 	pattern, err := i.Pattern()
 	if err != nil {
 		return err
 	}
-	return set(cmd, pattern, crash.PipeLimit)
+	if err := set(cmd, pattern, crash.PipeLimit); err != nil || !c.socket {
+		return err
+	}
+	for _, args := range [][]string{{"daemon-reload"}, {"enable", "sfcore-crash.socket"}, {"restart", "sfcore-crash.socket"}} {
+		if out, err := exec.CommandContext(cmd.Context(), "systemctl", args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("systemctl %v: %w: %s", args, err, out)
+		}
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "systemd listens at %s: kernel.core_pattern=%s\n", crash.SocketFile, setting("core_pattern"))
+	return nil
 }
 
 func write(name, text string) error {
@@ -146,11 +148,11 @@ func newUninstallCommand() *cobra.Command {
 			if !ok {
 				return fmt.Errorf("%s was not written by sfcore crash install; remove it yourself", crash.SysctlFile)
 			}
-			if err := set(cmd, pattern, limit); err != nil {
-				return err
-			}
 			if _, err := exec.LookPath("systemctl"); err == nil {
 				_ = exec.CommandContext(cmd.Context(), "systemctl", "disable", "--now", "sfcore-crash.socket", "sfcore-crash.service").Run() // if they are there
+			}
+			if err := set(cmd, pattern, limit); err != nil { // after the units, which set it when they stop
+				return err
 			}
 			for _, name := range crash.InstalledFiles {
 				if err := os.Remove(name); err == nil {

@@ -18,6 +18,7 @@ import (
 
 func newPipeCommand(s *settings) *cobra.Command {
 	var counted bool
+	var how crash.Stream
 	cmd := &cobra.Command{
 		Use:   "pipe PID UID GID SIGNAL DUMPABLE [PIDFD]",
 		Short: "Read a process that crashes; the kernel starts this",
@@ -28,19 +29,24 @@ Linux 6.16 on. kernel.core_pipe_limit must not be 0, or the kernel does not wait
 What is kept is said in docs/crash.md. What goes wrong is said in the kernel's log.`,
 		Args: cobra.RangeArgs(5, 6),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := handle(cmd.Context(), s, args, counted)
+			err := handle(cmd.Context(), s, args, how, counted)
 			if err != nil {
 				crash.Say(err.Error())
 			}
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&counted, "counted", false, "the crash was counted before, and is within its budget")
-	_ = cmd.Flags().MarkHidden("counted")
+	f := cmd.Flags()
+	f.BoolVar(&counted, "counted", false, "the crash was counted before, and is within its budget")
+	f.BoolVar(&how.Records, "records", false, "the dump comes in records")
+	f.BoolVar(&how.Bare, "bare", false, "the dump has no memory")
+	for _, name := range []string{"counted", "records", "bare"} {
+		_ = f.MarkHidden(name)
+	}
 	return cmd
 }
 
-func handle(ctx context.Context, s *settings, args []string, counted bool) error {
+func handle(ctx context.Context, s *settings, args []string, how crash.Stream, counted bool) error {
 	victim, err := crash.ParseVictim(args)
 	if err != nil {
 		return err
@@ -55,7 +61,7 @@ func handle(ctx context.Context, s *settings, args []string, counted bool) error
 		return err
 	}
 	h := &crash.Handler{
-		Config: config, Dump: os.Stdin, Say: crash.Say, Counted: counted,
+		Config: config, Dump: os.Stdin, Stream: how, Say: crash.Say, Counted: counted,
 		Reader: func(args []string) *exec.Cmd {
 			cmd := exec.CommandContext(ctx, self, args...)
 			cmd.Env = []string{limit.Watched + "=" + strconv.Itoa(os.Getpid())}

@@ -209,6 +209,11 @@ func (c *Config) decide(r *Record) Keep {
 	return KeepReport
 }
 
+// NeedsMemory reports whether a rule may keep more of a dump than its registers.
+func (c *Config) NeedsMemory() bool {
+	return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Keep != KeepLine && r.Keep != KeepReport })
+}
+
 func (r *Rule) fits(crash *Record) bool {
 	name := crash.Program
 	if !strings.Contains(r.Program, "/") {

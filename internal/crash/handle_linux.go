@@ -26,6 +26,8 @@ type Handler struct {
 	Config *Config
 	// Dump is what the kernel writes. The process stays until it is closed.
 	Dump io.ReadCloser
+	// Stream is the form in which the dump comes.
+	Stream Stream
 	// Reader makes a process that reads a crash, as [Reader] does. The arguments are
 	// those of [ReaderArgs].
 	Reader func(args []string) *exec.Cmd
@@ -61,6 +63,9 @@ type source struct {
 // It returns what it kept, nil if the crash was only counted.
 func (h *Handler) Handle(ctx context.Context, v *Victim) (*Record, error) {
 	h.begun = time.Now()
+	if h.Stream.Records {
+		h.Dump = newDumpRecords(h.Dump)
+	}
 	defer h.Dump.Close()
 	v.closeOnExec()
 	uid, gid := v.Owner()
@@ -278,11 +283,17 @@ func (h *Handler) core(ctx context.Context, src *source) error {
 	if src.size > int64(h.Config.CoreSize) {
 		return fmt.Errorf("larger than the %v of core-size", limit.Size(h.Config.CoreSize))
 	}
+	if h.Stream.Bare {
+		return errors.New("the daemon has asked the kernel for no memory; restart it, so that it reads the configuration again")
+	}
 	p, err := h.store.create(h.rec.ID, coreSuffix)
 	if err != nil {
 		return err
 	}
-	if err := copyCore(ctx, p.Encoder, src.core(), int64(h.Config.CoreSize)); err != nil {
+	err = copyCore(ctx, p.Encoder, src.core(), int64(h.Config.CoreSize))
+	if errors.Is(err, errCut) {
+		return errors.Join(err, p.finish(h.rec.UID, h.rec.GID))
+	} else if err != nil {
 		p.abandon()
 		return err
 	}
@@ -291,7 +302,8 @@ func (h *Handler) core(ctx context.Context, src *source) error {
 
 // copyCore copies up to most bytes. More are an error.
 func copyCore(ctx context.Context, w *zstd.Encoder, core io.Reader, most int64) error {
-	n, err := io.Copy(w, io.LimitReader(interruptible{ctx, core}, most+1))
+	only := struct{ io.Writer }{w} // not its ReadFrom, which would not finish after an error
+	n, err := io.Copy(only, io.LimitReader(interruptible{ctx, core}, most+1))
 	if err == nil && n > most {
 		err = fmt.Errorf("larger than the %v of core-size", limit.Size(most))
 	}

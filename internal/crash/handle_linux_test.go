@@ -92,18 +92,23 @@ type handled struct {
 
 func handle(t *testing.T, c *Config, in io.Reader, reader string) *handled {
 	t.Helper()
+	return handleStream(t, c, Stream{}, in, reader)
+}
+
+func handleStream(t *testing.T, c *Config, how Stream, in io.Reader, reader string) *handled {
+	t.Helper()
 	dir := t.TempDir()
 	c.Store = filepath.Join(dir, "store")
-	return handleWith(t, c, in, reader, filepath.Join(dir, "journal"))
+	return handleWith(t, c, how, in, reader, filepath.Join(dir, "journal"))
 }
 
 // handleWith is handle with a store and a journal.
-func handleWith(t *testing.T, c *Config, in io.Reader, reader, journal string) *handled {
+func handleWith(t *testing.T, c *Config, how Stream, in io.Reader, reader, journal string) *handled {
 	t.Helper()
 	testkit.NeedRestart(t)
 	r := &handled{dump: &dump{Reader: in}}
 	r.h = newHandler(t, c, reader, journal, func(line string) { r.said = append(r.said, line) })
-	r.h.Dump = r.dump
+	r.h.Dump, r.h.Stream = r.dump, how
 	v, err := ParseVictim([]string{fmt.Sprint(os.Getpid()), fmt.Sprint(os.Getuid()), fmt.Sprint(os.Getgid()), "11", "1"})
 	if err != nil {
 		t.Fatal(err)
@@ -217,6 +222,52 @@ func TestHandle(t *testing.T) {
 	}
 }
 
+// A dump that comes in records is the same dump. Of one whose end is missing the core is
+// kept, which says so; of one without memory there is none.
+func TestHandleRecords(t *testing.T) {
+	d := theDump()
+	n := uint64(len(d))
+	var records []byte
+	for at := range uint64(len(d)) {
+		if at%1000 == 0 {
+			length := min(1000, n-at)
+			records = append(records, recordOf(32, recordData, 0, at, length, d[at:at+length]...)...)
+		}
+	}
+	whole := append(bytes.Clone(records), recordOf(32, recordEnd, 0, n, 0)...)
+	for _, tt := range []struct {
+		name    string
+		how     Stream
+		in      []byte
+		keep    Keep
+		core    []byte
+		problem string
+	}{
+		{"whole", Stream{Records: true}, whole, KeepCore, d, ""},
+		{"cut", Stream{Records: true}, records, KeepCore, d, "the core: the kernel has not written all of the dump"},
+		{"a report", Stream{Records: true, Bare: true}, whole, KeepReport, nil, ""},
+		{"without memory", Stream{Records: true, Bare: true}, whole, KeepCore, nil, "the core: the daemon has asked the kernel for no memory"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := DefaultConfig()
+			c.Time, c.Rules = duration{20 * time.Second}, []Rule{{Keep: tt.keep}}
+			r := handleStream(t, c, tt.how, bytes.NewReader(tt.in), outlineLine+sigLine(t)+reportLines)
+			if r.err != nil || r.rec == nil || !r.dump.closed {
+				t.Fatalf("got %+v, %v", r.rec, r.err)
+			}
+			if got := strings.Join(r.rec.Problems, "; "); tt.problem == "" && got != "" || !strings.Contains(got, tt.problem) {
+				t.Errorf("got the problems %q, want %q", got, tt.problem)
+			}
+			if got := r.file(t, coreSuffix); !bytes.Equal(got, tt.core) {
+				t.Errorf("got a core of %d bytes, want %d", len(got), len(tt.core))
+			}
+			if got := string(r.file(t, reportSuffix)); got != reportLines {
+				t.Errorf("got the report %q", got)
+			}
+		})
+	}
+}
+
 // A dump that is no core, or does not come, is counted, and the process is let go.
 func TestHandleLost(t *testing.T) {
 	never, w := io.Pipe()
@@ -270,6 +321,7 @@ func TestParseVictim(t *testing.T) {
 	}{
 		{"7 1000 100 11 1 3", &Victim{PID: 7, UID: 1000, GID: 100, Signal: 11, Dumpable: 1, PIDFD: 3}, ""},
 		{"7 1000 100 11 1", &Victim{PID: 7, UID: 1000, GID: 100, Signal: 11, Dumpable: 1, PIDFD: -1}, ""},
+		{"7 1000 100 11 1 ", &Victim{PID: 7, UID: 1000, GID: 100, Signal: 11, Dumpable: 1, PIDFD: -1}, ""},
 		{"7 1000 100 11 1 %F", &Victim{PID: 7, UID: 1000, GID: 100, Signal: 11, Dumpable: 1, PIDFD: -1}, ""},
 		{"0 0 0 0 0", nil, "PID (%P): must not be 0"},
 		{"x 0 0 0 0", nil, `PID (%P): "x" is not a number`},

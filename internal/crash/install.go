@@ -44,11 +44,10 @@ const (
 	PipeLimit = "8"
 )
 
-// Pattern returns kernel.core_pattern. The error says why the kernel would not take it.
+// Pattern returns kernel.core_pattern for a handler of each crash. The error says why the
+// kernel would not take it. With a socket it is in force where nobody listens: in early
+// boot, and when the units have stopped.
 func (i *Install) Pattern() (string, error) {
-	if i.Socket {
-		return "@@" + SocketFile, nil
-	}
 	if strings.ContainsAny(i.Program, " \t\n%") || !filepath.IsAbs(i.Program) {
 		return "", fmt.Errorf("%q: core_pattern needs an absolute path without spaces and %%", i.Program)
 	}
@@ -85,25 +84,33 @@ func (i *Install) Files() (map[string]string, error) {
 		if i.Config != "" {
 			config = " --config " + i.Config
 		}
-		files[socketUnit] = fmt.Sprintf(`# Written by sfcore crash install.
+		files[socketUnit] = fmt.Sprintf(`# Written by sfcore crash install. Where nobody listens, the kernel starts handlers.
 [Unit]
 Description=Socket for crashes, which the kernel connects to
-DefaultDependencies=no
-Before=sockets.target
+After=systemd-sysctl.service
 
 [Socket]
 ListenStream=%s
 SocketMode=0666
 DirectoryMode=0755
 Backlog=128
+TriggerLimitIntervalSec=0
+ExecStartPost=%s
+ExecStopPre=%s
 
 [Install]
 WantedBy=sockets.target
-`, SocketFile)
-		files[serviceUnit] = fmt.Sprintf(`# Written by sfcore crash install.
+`, SocketFile, setPattern("@@"+SocketFile), setPattern(pattern))
+		files[serviceUnit] = fmt.Sprintf(`# Written by sfcore crash install. It starts when there is a crash, also of what others wait
+# for, and however often it has failed. The handlers of crashes in hand survive it.
 [Unit]
 Description=Stacks of processes that crash
+DefaultDependencies=no
 Requires=sfcore-crash.socket
+After=sfcore-crash.socket sysinit.target
+Conflicts=shutdown.target
+Before=shutdown.target
+StartLimitIntervalSec=0
 
 [Service]
 ExecStart=%s%s daemon
@@ -115,6 +122,11 @@ CapabilityBoundingSet=CAP_SYS_PTRACE CAP_CHECKPOINT_RESTORE CAP_DAC_READ_SEARCH 
 `, i.Program, config)
 	}
 	return files, nil
+}
+
+// setPattern is a command of a unit that sets core_pattern. In units, %% is a percent.
+func setPattern(pattern string) string {
+	return fmt.Sprintf(`/bin/sh -c "echo '%s' >/proc/sys/kernel/core_pattern"`, strings.ReplaceAll(pattern, "%", "%%"))
 }
 
 // What was before is noted in comments.

@@ -15,7 +15,7 @@ func TestInstallPattern(t *testing.T) {
 		{Install{Program: "/usr/bin/sfcore-crash"}, "|/usr/bin/sfcore-crash pipe %P %u %g %s %d", ""},
 		{Install{Program: "/usr/bin/sfcore-crash", PIDFD: true}, "|/usr/bin/sfcore-crash pipe %P %u %g %s %d %F", ""},
 		{Install{Program: "/usr/bin/sfcore-crash", Config: "/c.toml"}, "|/usr/bin/sfcore-crash --config /c.toml pipe %P %u %g %s %d", ""},
-		{Install{Program: "/usr/bin/sfcore-crash", Socket: true, PIDFD: true}, "@@/run/sfcore/crash.socket", ""},
+		{Install{Program: "/usr/bin/sfcore-crash", Socket: true, PIDFD: true}, "|/usr/bin/sfcore-crash pipe %P %u %g %s %d %F", ""}, // the unit sets the other
 		{Install{Program: "/usr/local bin/sfcore-crash"}, "", "without spaces"},
 		{Install{Program: "/100%/sfcore-crash"}, "", "without spaces and %"},
 		{Install{Program: "sfcore-crash"}, "", "an absolute path"},
@@ -52,8 +52,14 @@ func TestInstallFiles(t *testing.T) {
 		if service := files[serviceUnit]; socket != strings.Contains(service, "\nExecStart=/usr/bin/sfcore-crash --config /c.toml daemon\n") {
 			t.Errorf("got the service %q", service)
 		}
-		if unit := files[socketUnit]; socket != strings.Contains(unit, "\nListenStream="+SocketFile+"\n") {
-			t.Errorf("got the socket %q", unit)
+		for _, line := range []string{
+			"ListenStream=" + SocketFile,
+			`ExecStartPost=/bin/sh -c "echo '@@` + SocketFile + `' >/proc/sys/kernel/core_pattern"`,
+			`ExecStopPre=/bin/sh -c "echo '|/usr/bin/sfcore-crash --config /c.toml pipe %%P %%u %%g %%s %%d' >/proc/sys/kernel/core_pattern"`,
+		} {
+			if unit := files[socketUnit]; socket != strings.Contains(unit, "\n"+line+"\n") {
+				t.Errorf("got the socket %q, want %q", unit, line)
+			}
 		}
 	}
 	if got, want := slices.Sorted(maps.Keys(all)), slices.Sorted(slices.Values(InstalledFiles)); !slices.Equal(got, want) {

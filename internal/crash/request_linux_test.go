@@ -28,37 +28,63 @@ func requestOf(size, ack uint32, mask uint64, more ...byte) []byte {
 
 func mark(n uint32) []byte { return binary.NativeEndian.AppendUint32(nil, n) }
 
+// typesOf is a request that offers types of memory.
+func typesOf(ack uint32, mask, types, all uint64, more ...byte) []byte {
+	b := binary.NativeEndian.AppendUint64(requestOf(uint32(32+len(more)), ack, mask), types)
+	return append(binary.NativeEndian.AppendUint64(b, all), more...)
+}
+
 func TestRequest(t *testing.T) {
-	const all = 1<<64 - 1
+	const (
+		all     = 1<<64 - 1
+		known   = ackKernel | ackWait
+		records = known | ackRecords | ackSparse
+	)
+	reject, core := Answer{Reject: true}, Answer{Memory: true}
+	then := func(request []byte, marked uint32) []byte { return append(request, mark(marked)...) }
 	for _, tt := range []struct {
 		name   string
 		says   []byte
-		reject bool
+		want   Answer
 		mask   uint64 // of the answer
+		types  int64  // of memory in the answer
+		stream Stream
 		err    string
 	}{
-		{"6.17", append(requestOf(16, 16, 0xf), mark(0)...), false, ackKernel | ackWait, ""},
-		{"6.17, rejected", append(requestOf(16, 16, 0xf), mark(0)...), true, ackReject, ""},
-		{"a kernel to come", append(requestOf(24, 32, all, make([]byte, 8)...), mark(0)...), false, ackKernel | ackWait, ""},
-		{"a kernel to come, rejected", append(requestOf(24, 32, all, make([]byte, 8)...), mark(0)...), true, ackReject, ""},
-		{"without waiting", append(requestOf(16, 16, ackKernel|ackReject), mark(0)...), false, ackKernel, ""},
-		{"without the dump", requestOf(16, 16, ackReject|ackWait), false, 0, "does not offer what is needed (0x1 of 0xc)"},
-		{"without rejecting", requestOf(16, 16, ackKernel|ackWait), true, 0, "does not offer what is needed"},
-		{"refused", append(requestOf(16, 16, 0xf), mark(3)...), false, ackKernel | ackWait, "the kernel refuses the answer: the answer asks for what was not offered"},
-		{"refused for a new reason", append(requestOf(16, 16, 0xf), mark(9)...), false, ackKernel | ackWait, "the kernel refuses the answer: mark 9"},
-		{"nothing after the answer", requestOf(16, 16, 0xf), false, ackKernel | ackWait, "reading what the kernel says to the answer: EOF"},
-		{"nothing", nil, false, 0, "reading the request of the kernel: EOF"},
-		{"half", requestOf(16, 16, 0xf)[:9], false, 0, "reading the request of the kernel: unexpected EOF"},
-		{"less than it says", requestOf(24, 32, 0xf), false, 0, "reading the request of the kernel: EOF"},
-		{"too short", requestOf(15, 16, 0xf), false, 0, "has a size of 15 bytes"},
-		{"too long", requestOf(1<<20, 16, 0xf), false, 0, "has a size of 1048576 bytes"},
-		{"short answers", requestOf(16, 8, 0xf), false, 0, "takes answers of 8 bytes only"},
+		{"6.17", then(requestOf(16, 16, 0xf), 0), core, known, -1, Stream{}, ""},
+		{"6.17, rejected", then(requestOf(16, 16, 0xf), 0), reject, ackReject, -1, Stream{}, ""},
+		{"records", then(requestOf(16, 16, 0x1f), 0), core, known | ackRecords, -1, Stream{Records: true}, ""},
+		{"records, sparse", then(requestOf(16, 16, 0x3f), 0), core, records, -1, Stream{Records: true}, ""},
+		{"sparse without records", then(requestOf(16, 16, 0x2f), 0), core, known, -1, Stream{}, ""},
+		{"types", then(typesOf(24, 0x7f, 0x23, 0x1ff), 0), core, records | ackTypes, 0x33, Stream{Records: true}, ""},
+		{"types, without headers", then(typesOf(24, 0x7f, 0x23, 0xf), 0), core, records | ackTypes, 3, Stream{Records: true}, ""},
+		{"types, none wanted", then(typesOf(24, 0x7f, 0x23, 0x1ff), 0), Answer{}, records | ackTypes, 0, Stream{Records: true, Bare: true}, ""},
+		{"types, none wanted, no records", then(typesOf(24, 0x4f, 0x23, 0x1ff), 0), Answer{}, known | ackTypes, 0, Stream{Bare: true}, ""},
+		{"types, rejected", then(typesOf(24, 0x7f, 0x23, 0x1ff), 0), reject, ackReject, -1, Stream{}, ""},
+		{"types that are not named", then(requestOf(16, 24, 0x7f), 0), core, records, -1, Stream{Records: true}, ""},
+		{"types, and short answers", then(typesOf(16, 0x7f, 0x23, 0x1ff), 0), core, records, -1, Stream{Records: true}, ""},
+		{"types that are not offered", then(typesOf(24, 0x3f, 0x23, 0x1ff), 0), core, records, -1, Stream{Records: true}, ""},
+		{"a kernel to come", then(typesOf(64, all, all, all, make([]byte, 8)...), 0), core, records | ackTypes, -1, Stream{Records: true}, ""},
+		{"a kernel to come, rejected", then(typesOf(64, all, all, all, make([]byte, 8)...), 0), reject, ackReject, -1, Stream{}, ""},
+		{"without waiting", then(requestOf(16, 16, ackKernel|ackReject), 0), core, ackKernel, -1, Stream{}, ""},
+		{"without the dump", requestOf(16, 16, ackReject|ackWait), core, 0, -1, Stream{}, "does not offer what is needed (0x1 of 0xc)"},
+		{"without rejecting", requestOf(16, 16, ackKernel|ackWait), reject, 0, -1, Stream{}, "does not offer what is needed"},
+		{"refused", then(requestOf(16, 16, 0xf), 3), core, known, -1, Stream{}, "the kernel refuses the answer: the answer asks for what was not offered"},
+		{"refused for a new reason", then(requestOf(16, 16, 0xf), 9), core, known, -1, Stream{}, "the kernel refuses the answer: mark 9"},
+		{"nothing after the answer", requestOf(16, 16, 0xf), core, known, -1, Stream{}, "reading what the kernel says to the answer: EOF"},
+		{"nothing", nil, core, 0, -1, Stream{}, "reading the request of the kernel: EOF"},
+		{"half", requestOf(16, 16, 0xf)[:9], core, 0, -1, Stream{}, "reading the request of the kernel: unexpected EOF"},
+		{"less than it says", requestOf(24, 32, 0xf), core, 0, -1, Stream{}, "reading the request of the kernel: EOF"},
+		{"too short", requestOf(15, 16, 0xf), core, 0, -1, Stream{}, "has a size of 15 bytes"},
+		{"too long", requestOf(1<<20, 16, 0xf), core, 0, -1, Stream{}, "has a size of 1048576 bytes"},
+		{"short answers", requestOf(16, 8, 0xf), core, 0, -1, Stream{}, "takes answers of 8 bytes only"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k := &fakeKernel{Reader: bytes.NewReader(tt.says)}
 			r, err := readRequest(k)
+			var stream Stream
 			if err == nil {
-				err = r.answer(k, tt.reject)
+				stream, err = r.answer(k, tt.want)
 			}
 			if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("got %v, want %q", err, tt.err)
@@ -71,29 +97,62 @@ func TestRequest(t *testing.T) {
 				return
 			}
 			want := binary.NativeEndian.AppendUint64(append(mark(ackSize), 0, 0, 0, 0), tt.mask)
-			if !bytes.Equal(answer, want) {
-				t.Errorf("got the answer %x, want %x", answer, want)
+			if tt.mask&ackTypes != 0 {
+				want = binary.NativeEndian.AppendUint64(want, uint64(tt.types))
+				binary.NativeEndian.PutUint32(want, ackSize1)
 			}
-			if asked := binary.NativeEndian.Uint64(tt.says[8:]); tt.mask&^asked != 0 {
-				t.Errorf("the answer has bits that were not offered: %#x of %#x", tt.mask, asked)
+			if !bytes.Equal(answer, want) || stream != tt.stream {
+				t.Errorf("got the answer %x and %+v, want %x and %+v", answer, stream, want, tt.stream)
+			}
+			if problem := beyond(r, answer); problem != "" {
+				t.Error(problem)
 			}
 		})
 	}
 }
 
+// beyond says what an answer has that the kernel would refuse: bits that were not
+// offered, a wrong size, or what contradicts itself.
+func beyond(r *request, answer []byte) string {
+	size, mask, types := uint32(len(answer)), binary.NativeEndian.Uint64(answer[8:]), uint64(0)
+	if size == ackSize1 {
+		types = binary.NativeEndian.Uint64(answer[ackSize:])
+	}
+	has := func(bits uint64) bool { return mask&bits == bits }
+	switch {
+	case size != ackSize && size != ackSize1 || size > r.ack || binary.NativeEndian.Uint32(answer) != size:
+		return "the size of the answer is wrong"
+	case mask&^r.mask != 0 || types&^r.allTypes != 0:
+		return "the answer has bits that were not offered"
+	case has(ackKernel) == has(ackReject), has(ackSparse) && !has(ackRecords), has(ackReject) && mask != ackReject:
+		return "the answer contradicts itself"
+	case has(ackTypes) != (size == ackSize1):
+		return "the answer has types without saying so"
+	}
+	return ""
+}
+
 // Any request is answered within what it offers, or is an error.
 func FuzzRequest(f *testing.F) {
-	f.Add(requestOf(16, 16, 0xf), false)
-	f.Add(append(requestOf(24, 24, 0xff, make([]byte, 8)...), mark(0)...), true)
-	f.Fuzz(func(t *testing.T, says []byte, reject bool) {
+	f.Add(requestOf(16, 16, 0xf), false, false)
+	f.Add(append(requestOf(24, 24, 0xff, make([]byte, 8)...), mark(0)...), true, false)
+	f.Add(append(typesOf(24, 0x7f, 0x23, 0x1ff), mark(0)...), false, true)
+	f.Fuzz(func(t *testing.T, says []byte, reject, memory bool) {
 		k := &fakeKernel{Reader: bytes.NewReader(says)}
 		r, err := readRequest(k)
 		if err != nil {
 			return
 		}
-		err = r.answer(k, reject)
-		if b := k.answer.Bytes(); len(b) != 0 && (len(b) != ackSize || binary.NativeEndian.Uint64(b[8:])&^r.mask != 0) || len(b) == 0 && err == nil {
-			t.Fatalf("got the answer %x to %#x, %v", b, r.mask, err)
+		_, err = r.answer(k, Answer{Reject: reject, Memory: memory})
+		b := k.answer.Bytes()
+		if len(b) == 0 {
+			if err == nil {
+				t.Fatalf("no answer to %#x", r.mask)
+			}
+			return
+		}
+		if problem := beyond(r, b); problem != "" {
+			t.Fatalf("%s: %x to %+v, %v", problem, b, r, err)
 		}
 	})
 }

@@ -20,10 +20,12 @@ type Server struct {
 	// Within reports whether a crash is within its budget, and counts it. It is asked
 	// where the kernel asks first.
 	Within func(*Victim) bool
-	// Start starts the handler of a crash, with the dump as its standard input and the
-	// pidfd as the descriptor after standard error. counted is set if Within was asked.
-	// It returns a function that waits for its end.
-	Start func(v *Victim, dump, pidfd *os.File, counted bool) (wait func() error, err error)
+	// Memory says that cores may be kept, so that dumps must have memory.
+	Memory bool
+	// Start starts the handler of a crash, with the dump as its standard input, in the
+	// form that how says, and the pidfd as the descriptor after standard error. counted
+	// is set if Within was asked. It returns a function that waits for its end.
+	Start func(v *Victim, dump, pidfd *os.File, how Stream, counted bool) (wait func() error, err error)
 	Say   func(string)
 }
 
@@ -34,76 +36,97 @@ const (
 	maxRequestTime = 2 * time.Second
 )
 
-// Serve serves until ctx ends.
+// Serve serves until ctx ends. Then it returns as soon as the crashes that it has
+// accepted have handlers, which go on. It accepts no crash for which it has no room: that
+// waits at the socket, where the next server finds it.
 func (s *Server) Serve(ctx context.Context, l *net.UnixListener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
-	var handlers sync.WaitGroup
-	defer handlers.Wait()
+	var accepted sync.WaitGroup
+	defer accepted.Wait()
 	room := make(chan struct{}, maxHandlers)
 	for {
+		select {
+		case room <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
 		conn, err := l.AcceptUnix()
 		switch {
+		case err == nil: // also if ctx has ended meanwhile
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return err
-		case err != nil: // as when there are too many open files
+		default: // as when there are too many open files
 			s.Say(fmt.Sprintf("accepting a crash: %v", err))
+			<-room
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
-		room <- struct{}{}
-		handlers.Go(func() {
-			if err := s.serve(conn); err != nil {
+		accepted.Go(func() {
+			wait, err := s.serve(conn)
+			if err != nil {
 				s.Say(err.Error())
 			}
-			<-room
+			if wait == nil {
+				<-room
+				return
+			}
+			go func() {
+				if err := wait(); err != nil {
+					s.Say(err.Error())
+				}
+				<-room
+			}()
 		})
 	}
 }
 
-// serve handles one crash.
-func (s *Server) serve(conn *net.UnixConn) error {
+// serve starts the handler of a crash, and returns a function that waits for its end,
+// nil if there is none.
+func (s *Server) serve(conn *net.UnixConn) (wait func() error, err error) {
 	defer func() { _ = conn.Close() }()
 	v, pidfd, err := s.Peer(conn)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer pidfd.Close()
-	counted := false
+	counted, how := false, Stream{}
 	_ = conn.SetDeadline(time.Now().Add(maxRequestTime))
 	if asks, err := isRequest(conn); err != nil {
-		return fmt.Errorf("crash of process %d: %w", v.PID, err)
+		return nil, fmt.Errorf("crash of process %d: %w", v.PID, err)
 	} else if asks {
 		r, err := readRequest(conn)
 		if err != nil {
-			return fmt.Errorf("crash of process %d: %w", v.PID, err)
+			return nil, fmt.Errorf("crash of process %d: %w", v.PID, err)
 		}
 		counted = true
 		within := s.Within(v)
-		if err := r.answer(conn, !within); err != nil {
-			return fmt.Errorf("crash of process %d: %w", v.PID, err)
+		if how, err = r.answer(conn, Answer{Reject: !within, Memory: s.Memory}); err != nil {
+			return nil, fmt.Errorf("crash of process %d: %w", v.PID, err)
 		}
 		if !within {
-			return nil
+			return nil, nil
 		}
 	}
 	_ = conn.SetDeadline(time.Time{})
 	dump, err := conn.File()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	wait, err := s.Start(v, dump, pidfd, counted)
+	ended, err := s.Start(v, dump, pidfd, how, counted)
 	_ = dump.Close() // the handler has it, and with it the process
 	_ = conn.Close()
 	if err != nil {
-		return fmt.Errorf("crash of process %d: %w", v.PID, err)
+		return nil, fmt.Errorf("crash of process %d: %w", v.PID, err)
 	}
-	if err := wait(); err != nil {
-		return fmt.Errorf("crash of process %d: the handler: %w", v.PID, err)
-	}
-	return nil
+	return func() error {
+		if err := ended(); err != nil {
+			return fmt.Errorf("crash of process %d: the handler: %w", v.PID, err)
+		}
+		return nil
+	}, nil
 }
 
 // isRequest reports whether the kernel asks first. Otherwise it writes a dump, which

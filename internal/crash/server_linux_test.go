@@ -50,7 +50,7 @@ func serve(t *testing.T, within bool, fails error) *served {
 			s.asked++
 			return s.within
 		},
-		Start: func(_ *Victim, dump, _ *os.File, counted bool) (func() error, error) {
+		Start: func(_ *Victim, dump, _ *os.File, _ Stream, counted bool) (func() error, error) {
 			if s.fails != nil {
 				return nil, s.fails
 			}
@@ -169,6 +169,108 @@ func TestServerSilent(t *testing.T) {
 	_ = silent[0].SetDeadline(time.Now().Add(20 * time.Second))
 	if _, err := silent[0].Read(make([]byte, 1)); err == nil || os.IsTimeout(err) {
 		t.Errorf("got %v, want that the connection is closed", err)
+	}
+}
+
+// handing is a server whose handlers do not end, and whose budget may take its time.
+type handing struct {
+	started chan string
+	asked   chan bool     // the budget is asked
+	answer  chan struct{} // it answers
+	done    chan error    // the server ends
+	end     context.CancelFunc
+}
+
+func hand(t *testing.T, l *net.UnixListener) *handing {
+	t.Helper()
+	h := &handing{make(chan string, 100), make(chan bool, 100), make(chan struct{}), make(chan error, 1), nil}
+	ctx, cancel := context.WithCancel(t.Context())
+	h.end = cancel
+	server := &Server{
+		Peer: func(*net.UnixConn) (*Victim, *os.File, error) {
+			f, err := os.Open(os.DevNull)
+			return &Victim{PID: 7}, f, err
+		},
+		Within: func(*Victim) bool {
+			h.asked <- true
+			<-h.answer
+			return true
+		},
+		Start: func(_ *Victim, dump, _ *os.File, _ Stream, _ bool) (func() error, error) {
+			text := make([]byte, 4)
+			_, err := io.ReadFull(dump, text)
+			h.started <- string(text)
+			return func() error { select {} }, err
+		},
+		Say: func(line string) { t.Log(line) },
+	}
+	go func() { h.done <- server.Serve(ctx, l) }()
+	return h
+}
+
+// A server that is ended waits for no handler, but sees to it that what it has accepted
+// has one. What it has no room for is left to the next server at the socket.
+func TestServerRestart(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "s")
+	kept, err := net.ListenUnix("unix", &net.UnixAddr{Name: name, Net: "unix"}) // by the service manager
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = kept.Close() }()
+	inherit := func() *net.UnixListener {
+		f, err := kept.File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		l, err := net.FileListener(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.(*net.UnixListener)
+	}
+	crash := func(says []byte) {
+		conn, err := net.Dial("unix", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if _, err := conn.Write(says); err != nil {
+			t.Fatal(err)
+		}
+	}
+	elf := []byte("\x7fELF")
+	first := hand(t, inherit())
+	for range maxHandlers - 1 {
+		crash(elf)
+	}
+	for range maxHandlers - 1 {
+		<-first.started
+	}
+	crash(append(append(requestOf(16, 16, 0xf), mark(0)...), elf...))
+	<-first.asked // the server has accepted it
+	crash(elf)
+	first.end()
+	select {
+	case err := <-first.done:
+		t.Fatalf("got %v, want that it waits for the crash that it has accepted", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(first.answer)
+	if err := <-first.done; err != nil {
+		t.Fatal(err)
+	}
+	if n := len(first.started); n != 1 {
+		t.Errorf("got %d more handlers, want 1", n)
+	}
+	second := hand(t, inherit())
+	defer second.end()
+	if got := <-second.started; got != "\x7fELF" {
+		t.Errorf("got %q", got)
+	}
+	second.end()
+	if err := <-second.done; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -116,7 +116,7 @@ func handleIn(t *testing.T, c *Config, socket, lines string) *handled {
 	if err := os.WriteFile(file, []byte(outlineLine+sigLine(t)+lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return handleWith(t, c, bytes.NewReader(theDump()), "\x01show "+file, socket)
+	return handleWith(t, c, Stream{}, bytes.NewReader(theDump()), "\x01show "+file, socket)
 }
 
 func checkUnkept(t *testing.T, entry map[string]string, lines string) {

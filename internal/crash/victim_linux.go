@@ -30,7 +30,7 @@ func ParseVictim(args []string) (*Victim, error) {
 	for i, arg := range args {
 		n, err := strconv.ParseUint(arg, 10, 32)
 		if err != nil {
-			if strings.HasPrefix(arg, "%") { // a kernel that does not know it leaves it
+			if names[i] == "PIDFD (%F)" && (arg == "" || arg == "%F") { // of a kernel that does not know it
 				continue
 			}
 			return nil, fmt.Errorf("%s: %q is not a number; core_pattern must end in %%P %%u %%g %%s %%d", names[i], arg)
