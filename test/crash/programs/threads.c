@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static int depth;
@@ -60,6 +61,12 @@ int main(int count, char **args)
 	}
 	pthread_barrier_wait(&ready);
 	usleep(1000 + 50 * threads); // until all are in pause
+	if (count > 4) { // say when it crashes
+		struct timespec t;
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		printf("%lld\n", (long long)t.tv_sec * 1000000000 + t.tv_nsec);
+		fflush(stdout);
+	}
 	if (!strcmp(args[1], "segv"))
 		*(volatile int *)0 = 1;
 	if (!strcmp(args[1], "abort"))

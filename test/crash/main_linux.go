@@ -11,6 +11,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +22,12 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 20, "crash processes of 1, 100 and 1,000 threads so many times each, to measure how long they are held")
+	rounds := flag.Int("rounds", 20, "crash processes of 1, 101 and 1,001 threads so many times each, to measure how long they are held")
 	damages := flag.Int("damage", 200, "have a process read so many times by damaged streams")
+	build := flag.String("build", "", "only build the programs, in `DIR`")
+	built := flag.String("built", "", "run in `DIR`, where the programs are built")
+	parts := flag.String("parts", "pipe,damage,sockets", "run these `PARTS`; also: peers, systemd")
+	peer := flag.String("peer", "", "also measure the program of this core_`PATTERN`: that of systemd-coredump")
 	flag.Parse()
 	if args := flag.Args(); len(args) == 4 && args[0] == damageWord {
 		if err := handleDamaged(args[1:]); err != nil {
@@ -30,7 +35,19 @@ func main() {
 		}
 		return
 	}
-	if err := run(*rounds, *damages); err != nil {
+	var err error
+	if *build != "" {
+		err = (&bench{dir: *build}).build()
+	} else {
+		err = run(*built, strings.Split(*parts, ","), map[string]func(*bench) error{
+			"pipe":    func(b *bench) error { return b.pipe(*rounds) },
+			"damage":  func(b *bench) error { return b.damaged(*damages) },
+			"sockets": (*bench).sockets,
+			"peers":   func(b *bench) error { return b.peers(*rounds, *peer) },
+			"systemd": (*bench).systemd,
+		})
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
 		os.Exit(1)
 	}
@@ -42,6 +59,9 @@ type bench struct {
 	store string
 }
 
+// maxWait is how long a crash may take until it is kept, also on an emulated machine.
+const maxWait = 3 * time.Minute
+
 // record is what the test needs of a record of a crash.
 type record struct {
 	ID, Kept, Signal string
@@ -51,62 +71,65 @@ type record struct {
 	Problems         []string
 }
 
-func run(rounds, damages int) error {
+func run(built string, parts []string, all map[string]func(*bench) error) error {
 	if os.Geteuid() != 0 {
 		return errors.New("it needs root, to tell the kernel who handles crashes")
 	}
-	dir, err := os.MkdirTemp("/tmp", "sfcrash") // core_pattern has room for 127 bytes
+	for _, part := range parts {
+		if all[part] == nil {
+			return fmt.Errorf("-parts: there is no %q", part)
+		}
+	}
+	b := &bench{dir: built}
+	if built == "" {
+		dir, err := os.MkdirTemp("/tmp", "sfcrash") // core_pattern has room for 127 bytes
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		b.dir = dir
+		if err := errors.Join(os.Chmod(dir, 0o755), b.build()); err != nil { //nolint:gosec // other users' programs run there
+			return err
+		}
+	}
+	b.store = filepath.Join(b.dir, "store")
+	var failed error
+	for _, part := range parts {
+		if err := all[part](b); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", part, err))
+		}
+	}
+	return failed
+}
+
+// pipe has the kernel start a handler for each crash. %F is given also to kernels that
+// do not know it, which are those before 6.16.
+func (b *bench) pipe(rounds int) error {
+	done, err := setPattern(b.pipePattern(), 8)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	b := &bench{dir: dir, store: filepath.Join(dir, "store")}
-	if err := errors.Join(os.Chmod(dir, 0o755), b.build()); err != nil { //nolint:gosec // other users' programs run there
-		return err
-	}
-	done, err := setPattern(fmt.Sprintf("|%s/sfcore-crash --config %s pipe %%P %%u %%g %%s %%d", dir, b.config()), 8)
-	if err != nil {
-		return err
-	}
-	err = errors.Join(b.equal("|"), b.noCore(), b.held(rounds), b.flood())
-	if err := errors.Join(err, done()); err != nil {
-		return err
-	}
-	return errors.Join(b.damaged(damages), b.sockets())
+	return errors.Join(b.equal("|"), b.noCore(), b.held(rounds), b.flood(), done())
+}
+
+// pipePattern is core_pattern for a handler of each crash.
+func (b *bench) pipePattern() string {
+	return fmt.Sprintf("|%s/sfcore-crash --config %s pipe %%P %%u %%g %%s %%d %%F", b.dir, b.config())
 }
 
 // sockets does the same by the sockets that kernels from 6.16 and 6.17 on connect to.
 func (b *bench) sockets() error {
-	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil {
+	if known, err := socketsKnown(); !known {
 		return err
 	}
-	var major, minor int
-	if _, err := fmt.Sscanf(string(release), "%d.%d", &major, &minor); err != nil {
-		return fmt.Errorf("the release of the kernel, %q: %w", release, err)
-	}
-	if major < 6 || major == 6 && minor < 17 {
-		fmt.Printf("\nSockets are left out: this is Linux %d.%d, and they are from 6.17 on.\n", major, minor)
-		return nil
-	}
-	socket := filepath.Join(b.dir, "socket")
 	if err := b.configure("core", 1000); err != nil {
 		return err
 	}
-	daemon := exec.Command(b.dir+"/sfcore-crash", "--config", b.config(), "daemon", "--socket", socket)
-	daemon.Stderr = os.Stderr
-	if err := daemon.Start(); err != nil {
+	socket, stop, err := b.daemon()
+	if err != nil {
 		return err
 	}
-	defer func() {
-		_ = daemon.Process.Kill()
-		_ = daemon.Wait()
-	}()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(socket); err == nil {
-			break
-		}
-	}
+	defer stop()
 	for _, mode := range []string{"@", "@@"} {
 		done, err := setPattern(mode+socket, 8)
 		if err != nil {
@@ -119,12 +142,58 @@ func (b *bench) sockets() error {
 	return nil
 }
 
+// socketsKnown reports whether the kernel knows both kinds of sockets, and says if not.
+func socketsKnown() (bool, error) {
+	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return false, err
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(string(release), "%d.%d", &major, &minor); err != nil {
+		return false, fmt.Errorf("the release of the kernel, %q: %w", release, err)
+	}
+	if major < 6 || major == 6 && minor < 17 {
+		fmt.Printf("\nSockets are left out: this is Linux %d.%d, and they are from 6.17 on.\n", major, minor)
+		return false, nil
+	}
+	return true, nil
+}
+
+// daemon starts a daemon that listens at a socket.
+func (b *bench) daemon() (socket string, stop func(), err error) {
+	socket = filepath.Join(b.dir, "socket")
+	daemon := exec.Command(b.dir+"/sfcore-crash", "--config", b.config(), "daemon", "--socket", socket)
+	daemon.Stderr = os.Stderr
+	if err := daemon.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = daemon.Process.Kill()
+		_ = daemon.Wait()
+	}
+	if !until(10*time.Second, func() bool { _, err := os.Stat(socket); return err == nil }) {
+		stop()
+		return "", nil, errors.New("the daemon does not listen")
+	}
+	return socket, stop, nil
+}
+
+// until waits until something is true, and reports whether it is.
+func until(most time.Duration, is func() bool) bool {
+	for end := time.Now().Add(most); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
 // config is the name of the configuration.
 func (b *bench) config() string { return filepath.Join(b.dir, "c.toml") }
 
 // configure decides what the next crashes keep.
 func (b *bench) configure(keep string, crashes int) error {
-	text := fmt.Sprintf("store = %q\nkeep = 100000\ntime = \"20s\"\n[rate]\ncrashes = %d\nper = \"1h\"\n[[rule]]\nkeep = %q\n", b.store, crashes, keep)
+	text := fmt.Sprintf("store = %q\nkeep = 100000\ntime = \"60s\"\n[rate]\ncrashes = %d\nper = \"1h\"\n[[rule]]\nkeep = %q\n", b.store, crashes, keep)
 	return errors.Join(os.RemoveAll(b.store), os.WriteFile(b.config(), []byte(text), 0o600))
 }
 
@@ -155,23 +224,35 @@ func (b *bench) build() error {
 
 // crash runs a program until it has crashed, and returns its process id.
 func (b *bench) crash(shell string, args ...string) (int, error) {
+	pid, _, err := b.crashTo(nil, shell, args...)
+	return pid, err
+}
+
+// crashTo is crash with a standard output. It also returns when the program was gone.
+func (b *bench) crashTo(out *os.File, shell string, args ...string) (pid int, gone time.Duration, err error) {
 	if shell == "" {
 		shell = "true"
 	}
 	args[0] = filepath.Join(b.dir, args[0])
 	script := "ulimit -c unlimited; " + shell + `; exec "$@"`
 	cmd := exec.Command("env", append([]string{"-i", "GOTRACEBACK=crash", "sh", "-c", script, "sh"}, args...)...)
-	cmd.Dir = "/"
-	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
-		return cmd.Process.Pid, nil
+	cmd.Dir, cmd.Stdout = "/", out
+	if out == nil {
+		cmd.Stdout = nil // not an interface that holds nil
 	}
-	return 0, fmt.Errorf("%v did not crash: %w", args, err)
+	err = cmd.Run()
+	gone = now()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
+		return cmd.Process.Pid, gone, nil
+	}
+	return 0, 0, fmt.Errorf("%v did not crash: %w", args, err)
 }
 
 // wait waits for the record of a process.
-func (b *bench) wait(pid int) (*record, error) {
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+func (b *bench) wait(pid int) (*record, error) { return b.waitFor(pid, maxWait) }
+
+func (b *bench) waitFor(pid int, most time.Duration) (*record, error) {
+	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		names, err := filepath.Glob(filepath.Join(b.store, fmt.Sprintf("*-%d.json", pid)))
 		if err != nil {
 			return nil, err
@@ -196,6 +277,12 @@ func (b *bench) equal(mode string) error {
 	}
 	fmt.Printf("\n| `%s` | threads | frames | size of the core, compressed | differences |\n|---|---|---|---|---|\n", strings.ReplaceAll(mode, "|", "\\|"))
 	var failed error
+	said := map[string]bool{}
+	defer func() {
+		for _, problem := range slices.Sorted(maps.Keys(said)) {
+			fmt.Printf("\nThe reports say: %s.\n", problem)
+		}
+	}()
 	for _, args := range [][]string{
 		{"threads", "segv", "0", "5"},
 		{"threads", "abort", "3", "20"},
@@ -229,6 +316,11 @@ func (b *bench) equal(mode string) error {
 		core, err := read(b.dir+"/sfcore", base+".core.zst")
 		if err != nil {
 			return fmt.Errorf("%s: %v: %w", name, r.Problems, err)
+		}
+		for _, problem := range crash.Problems {
+			if !slices.Contains(core.Problems, problem) {
+				said[problem] = true
+			}
 		}
 		differences, frames := compare(crash, core)
 		size := int64(0)
