@@ -63,7 +63,6 @@ func (c *installCommand) install(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		i.PIDFD = major > 6 || major == 6 && minor >= 16
 		if c.socket && (major < 6 || major == 6 && minor < 17) {
 			return fmt.Errorf("--socket needs Linux 6.17, and this is %d.%d; without it the kernel starts a handler for each crash", major, minor)
 		}

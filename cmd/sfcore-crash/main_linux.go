@@ -35,7 +35,7 @@ core is written. The kernel starts "sfcore-crash pipe" if kernel.core_pattern sa
 so:
 
   sysctl kernel.core_pipe_limit=8
-  sysctl kernel.core_pattern='|/usr/bin/sfcore-crash pipe %P %u %g %s %d'
+  sysctl kernel.core_pattern='|/usr/bin/sfcore-crash pipe %P %u %g %s %d %F'
 
 The stacks are kept below ` + crash.StoreDir + `, and belong to the user of the
 process. docs/crash.md describes what is kept, and ` + crash.ConfigFile + `, which

@@ -15,8 +15,6 @@ type Install struct {
 	// Socket has systemd listen at a socket that the kernel connects to, and start a
 	// daemon. Otherwise the kernel starts a handler for each crash.
 	Socket bool
-	// PIDFD says that the kernel knows %F.
-	PIDFD bool
 	// Before is kernel.core_pattern before, and BeforeLimit kernel.core_pipe_limit. They
 	// are noted for the way back.
 	Before, BeforeLimit string
@@ -58,10 +56,7 @@ func (i *Install) Pattern() (string, error) {
 		}
 		pattern += " --config " + i.Config
 	}
-	pattern += " pipe %P %u %g %s %d"
-	if i.PIDFD {
-		pattern += " %F"
-	}
+	pattern += " pipe %P %u %g %s %d %F" // kernels that do not know %F leave it empty
 	if len(pattern) > maxPattern {
 		return "", fmt.Errorf("%q has %d bytes, and core_pattern takes %d: install sfcore-crash at a shorter path", pattern, len(pattern), maxPattern)
 	}

@@ -12,16 +12,15 @@ func TestInstallPattern(t *testing.T) {
 		install   Install
 		want, err string
 	}{
-		{Install{Program: "/usr/bin/sfcore-crash"}, "|/usr/bin/sfcore-crash pipe %P %u %g %s %d", ""},
-		{Install{Program: "/usr/bin/sfcore-crash", PIDFD: true}, "|/usr/bin/sfcore-crash pipe %P %u %g %s %d %F", ""},
-		{Install{Program: "/usr/bin/sfcore-crash", Config: "/c.toml"}, "|/usr/bin/sfcore-crash --config /c.toml pipe %P %u %g %s %d", ""},
-		{Install{Program: "/usr/bin/sfcore-crash", Socket: true, PIDFD: true}, "|/usr/bin/sfcore-crash pipe %P %u %g %s %d %F", ""}, // the unit sets the other
+		{Install{Program: "/usr/bin/sfcore-crash"}, "|/usr/bin/sfcore-crash pipe %P %u %g %s %d %F", ""},
+		{Install{Program: "/usr/bin/sfcore-crash", Config: "/c.toml"}, "|/usr/bin/sfcore-crash --config /c.toml pipe %P %u %g %s %d %F", ""},
+		{Install{Program: "/usr/bin/sfcore-crash", Socket: true}, "|/usr/bin/sfcore-crash pipe %P %u %g %s %d %F", ""}, // the unit sets the other
 		{Install{Program: "/usr/local bin/sfcore-crash"}, "", "without spaces"},
 		{Install{Program: "/100%/sfcore-crash"}, "", "without spaces and %"},
 		{Install{Program: "sfcore-crash"}, "", "an absolute path"},
 		{Install{Program: "/usr/bin/sfcore-crash", Config: "/a b"}, "", "without spaces"},
-		{Install{Program: "/" + strings.Repeat("x", 127-22)}, "|/" + strings.Repeat("x", 127-22) + " pipe %P %u %g %s %d", ""},
-		{Install{Program: "/" + strings.Repeat("x", 128-22)}, "", "has 128 bytes, and core_pattern takes 127"},
+		{Install{Program: "/" + strings.Repeat("x", 127-25)}, "|/" + strings.Repeat("x", 127-25) + " pipe %P %u %g %s %d %F", ""},
+		{Install{Program: "/" + strings.Repeat("x", 128-25)}, "", "has 128 bytes, and core_pattern takes 127"},
 	} {
 		got, err := tt.install.Pattern()
 		if got != tt.want || (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
@@ -55,7 +54,7 @@ func TestInstallFiles(t *testing.T) {
 		for _, line := range []string{
 			"ListenStream=" + SocketFile,
 			`ExecStartPost=/bin/sh -c "echo '@@` + SocketFile + `' >/proc/sys/kernel/core_pattern"`,
-			`ExecStopPre=/bin/sh -c "echo '|/usr/bin/sfcore-crash --config /c.toml pipe %%P %%u %%g %%s %%d' >/proc/sys/kernel/core_pattern"`,
+			`ExecStopPre=/bin/sh -c "echo '|/usr/bin/sfcore-crash --config /c.toml pipe %%P %%u %%g %%s %%d %%F' >/proc/sys/kernel/core_pattern"`,
 		} {
 			if unit := files[socketUnit]; socket != strings.Contains(unit, "\n"+line+"\n") {
 				t.Errorf("got the socket %q, want %q", unit, line)
