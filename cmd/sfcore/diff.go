@@ -24,6 +24,7 @@ type diffCommand struct {
 	openFlags
 	format string
 	color  string
+	redact bool
 }
 
 func newDiffCommand() *cobra.Command {
@@ -59,6 +60,7 @@ incomplete, 2 if nothing could be done.`,
 	f := cmd.Flags()
 	f.StringVar(&c.format, "format", "text", "print text, json or html (a page that needs no other file)")
 	f.StringVar(&c.color, "color", "auto", "colour the text: auto, always or never")
+	f.BoolVar(&c.redact, "redact", false, "with html: leave out directories, addresses of servers and numbers of users")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(diffFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -68,6 +70,9 @@ var diffFormats = []string{"text", "json", "html"}
 func (c *diffCommand) run(cmd *cobra.Command, args []string) error {
 	if !slices.Contains(diffFormats, c.format) {
 		return fmt.Errorf("--format: unknown format %q; use text, json or html", c.format)
+	}
+	if c.redact && c.format != "html" {
+		return errors.New("--redact needs --format html")
 	}
 	paint, err := newPainter(c.color, cmd.OutOrStdout())
 	if err != nil {
@@ -103,7 +108,7 @@ func (c *diffCommand) write(out *bufio.Writer, moments []moment, paint painter) 
 		case "json":
 			return document.Write(out, d)
 		case "html":
-			return picture.WriteDifference(out, d, version())
+			return picture.WriteDifference(out, d, version(), c.redact, c.hiddenIn(moments)...)
 		}
 		text.write(d)
 		return nil
@@ -118,6 +123,15 @@ func (c *diffCommand) write(out *bufio.Writer, moments []moment, paint painter) 
 	}
 	text.series(s)
 	return nil
+}
+
+// hiddenIn returns the names whose directories may be in texts of a page.
+func (c *diffCommand) hiddenIn(moments []moment) []string {
+	var names []string
+	for i := range moments {
+		names = append(names, moments[i].name)
+	}
+	return c.hidden(names)
 }
 
 // moment is a report, and the file that it is from or made of.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,6 +40,7 @@ const (
 
 type differencePage struct {
 	Policy, Title, Threads, Version string
+	Redacted                        bool
 	Sides                           []sideRow
 	Groups                          []stackGroup
 	Style                           template.CSS
@@ -66,16 +68,50 @@ type changedStack struct {
 	Open, Complete      bool
 }
 
+// shower makes texts of a difference safe to show.
+type shower struct {
+	redactor *redactor // nil if nothing is left out
+}
+
+func (s shower) text(text string) string {
+	if s.redactor != nil {
+		text = s.redactor.text(text)
+	}
+	return display.Text(text)
+}
+
+func (s shower) path(name string) string {
+	if s.redactor != nil {
+		name = base(name)
+	}
+	return display.Text(name)
+}
+
 // WriteDifference writes a difference as a page that needs no other file and no
-// script. version is that of the program.
-func WriteDifference(w io.Writer, d *diff.Difference, version string) error {
+// script. version is that of the program. With redact the page leaves out what [New]
+// says; hidden are the names of files whose directories may be in texts.
+func WriteDifference(w io.Writer, d *diff.Difference, version string, redact bool, hidden ...string) error {
+	show := shower{}
+	if redact {
+		show.redactor = &redactor{}
+		for _, s := range []*diff.Side{&d.Before, &d.After} {
+			hidden = append(hidden, s.Process.Executable, s.Source.Path)
+		}
+		for i := range d.Stacks {
+			for j := range d.Stacks[i].Frames {
+				hidden = append(hidden, d.Stacks[i].Frames[j].Module)
+			}
+		}
+		slices.Sort(hidden)
+		show.redactor.hide(slices.Compact(hidden))
+	}
 	style := pageCSS + differenceCSS
 	p := differencePage{
 		Policy:  fmt.Sprintf("default-src 'none'; style-src '%s'; base-uri 'none'; form-action 'none'", digest(style)),
 		Title:   display.Text(base(programName(&d.After.Process))),
-		Version: display.Text(version), Style: template.CSS(style),
+		Version: display.Text(version), Style: template.CSS(style), Redacted: redact,
 		Threads: "These are not the same process: threads are compared by their stacks only.",
-		Sides:   []sideRow{side("Before", &d.Before), side("After", &d.After)},
+		Sides:   []sideRow{show.side("Before", &d.Before), show.side("After", &d.After)},
 	}
 	if t := d.Threads; t != nil {
 		p.Threads = fmt.Sprintf("%d threads came, %d went, %d moved to another stack, %d stayed.", len(t.Came), len(t.Went), len(t.Moved), t.Stayed)
@@ -86,7 +122,7 @@ func WriteDifference(w io.Writer, d *diff.Difference, version string) error {
 		if d.Stacks[i].Change == diff.Same {
 			group = &same
 		}
-		group.add(&d.Stacks[i])
+		group.add(&d.Stacks[i], show)
 	}
 	for i := range min(openStacks, len(changed.Stacks)) {
 		changed.Stacks[i].Open = true
@@ -98,15 +134,15 @@ func WriteDifference(w io.Writer, d *diff.Difference, version string) error {
 	return nil
 }
 
-func side(name string, s *diff.Side) sideRow {
+func (show shower) side(name string, s *diff.Side) sideRow {
 	return sideRow{
 		Name: name, Threads: s.Threads, PID: strconv.Itoa(s.Process.PID), Time: display.Text(s.Source.Time),
-		Program: display.Text(cmp.Or(s.Process.Executable, "unknown program")),
-		Source:  display.Text(cmp.Or(s.Source.Path, map[string]string{"live": "the live process"}[s.Source.Kind])),
+		Program: show.path(cmp.Or(s.Process.Executable, "unknown program")),
+		Source:  show.path(cmp.Or(s.Source.Path, map[string]string{"live": "the live process"}[s.Source.Kind])),
 	}
 }
 
-func (g *stackGroup) add(s *diff.Stack) {
+func (g *stackGroup) add(s *diff.Stack, show shower) {
 	if len(g.Stacks) >= maxPageStacks {
 		g.More++
 		return
@@ -118,12 +154,12 @@ func (g *stackGroup) add(s *diff.Stack) {
 	if !c.Complete {
 		c.End = "Stopped: " + s.Stop.Reason.String()
 		if s.Stop.Detail != "" {
-			c.End += ": " + display.Text(s.Stop.Detail)
+			c.End += ": " + show.text(s.Stop.Detail)
 		}
 	}
 	c.More = max(0, len(s.Frames)-maxCrashFrames)
 	for i := range s.Frames[:len(s.Frames)-c.More] {
-		c.Frames = append(c.Frames, frameRow(&s.Frames[i]))
+		c.Frames = append(c.Frames, show.frame(&s.Frames[i]))
 	}
 	if len(c.Frames) > 0 {
 		c.Top = innermost(c.Frames)
@@ -145,13 +181,13 @@ func innermost(frames []crashFrame) string {
 	return strings.Join(names, " ← ")
 }
 
-func frameRow(f *report.Frame) crashFrame {
+func (show shower) frame(f *report.Frame) crashFrame {
 	row := crashFrame{
-		Index: f.Index, Name: display.Text(cmp.Or(f.Function, fmt.Sprintf("?? at %#x", uint64(f.PC)))), Module: display.Text(f.ModuleName),
-		Method: f.Method.String(), Trust: f.Trust.String(), Doubt: display.Text(f.Doubt), Inlined: f.Inlined, Signal: f.SignalFrame,
+		Index: f.Index, Name: show.text(cmp.Or(f.Function, fmt.Sprintf("?? at %#x", uint64(f.PC)))), Module: show.path(f.ModuleName),
+		Method: f.Method.String(), Trust: f.Trust.String(), Doubt: show.text(f.Doubt), Inlined: f.Inlined, Signal: f.SignalFrame,
 	}
 	if f.File != "" {
-		row.Place = display.Text(f.File) + ":" + strconv.Itoa(f.Line)
+		row.Place = show.path(f.File) + ":" + strconv.Itoa(f.Line)
 	}
 	return row
 }

@@ -16,7 +16,7 @@ import (
 func written(t *testing.T, d *diff.Difference) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WriteDifference(&b, d, "v1"); err != nil {
+	if err := WriteDifference(&b, d, "v1", false); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -110,4 +110,36 @@ func FuzzDifference(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A page that is to leave the house says where nothing was.
+func TestDifferenceIsRedacted(t *testing.T) {
+	frame := report.Frame{
+		Function: "f", File: "/home/kim/src/a.c", Line: 7, Module: "/home/kim/secret project/bin/prog", ModuleName: "prog",
+		Doubt: "see https://kim.example/x and /home/kim/secret project/bin/prog",
+	}
+	d := diff.Compare(
+		&report.Document{Process: report.Process{Executable: "/home/kim/secret project/bin/prog"}, Source: report.Source{Path: "/home/kim/cores/core.1"}},
+		&report.Document{
+			Process: report.Process{Executable: "/home/kim/secret project/bin/prog"},
+			Threads: []report.Thread{{TID: 1, Frames: []report.Frame{frame}, Stop: report.Stop{Detail: "/mnt/kim/lib.so has no table", Reason: unwind.NoUnwindInfo}}},
+		},
+	)
+	var b bytes.Buffer
+	if err := WriteDifference(&b, d, "v1", true); err != nil {
+		t.Fatal(err)
+	}
+	for _, private := range []string{"kim", "secret", "paths of files"} {
+		if strings.Contains(b.String(), private) {
+			t.Errorf("the page has %q:\n%s", private, b.String())
+		}
+	}
+	for _, want := range []string{"core.1", "a.c:7", "lib.so has no table", "[address]", "directories, addresses of servers"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if page := written(t, d); !strings.Contains(page, "/home/kim/src/a.c:7") {
+		t.Error("without redact, paths are left out")
+	}
 }
