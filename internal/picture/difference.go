@@ -73,15 +73,15 @@ type shower struct {
 	redactor *redactor // nil if nothing is left out
 }
 
-func (s shower) text(text string) string {
-	if s.redactor != nil {
-		text = s.redactor.text(text)
+func (show shower) text(text string) string {
+	if show.redactor != nil {
+		text = show.redactor.text(text)
 	}
 	return display.Text(text)
 }
 
-func (s shower) path(name string) string {
-	if s.redactor != nil {
+func (show shower) path(name string) string {
+	if show.redactor != nil {
 		name = base(name)
 	}
 	return display.Text(name)
