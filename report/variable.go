@@ -1,6 +1,9 @@
 package report
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Variable is an argument or a local variable of a frame, or a part of one.
 type Variable struct {
@@ -38,6 +41,15 @@ func (r *Variable) Text() string {
 	return string(r.appendText(nil))
 }
 
+// short is the text of an element, of up to maxVarText bytes and a little more.
+func (r *Variable) short() string {
+	text := r.Text()
+	if len(text) > 2*maxVarText {
+		text = strings.ToValidUTF8(text[:maxVarText], "") + "..."
+	}
+	return text
+}
+
 func (r *Variable) appendText(b []byte) []byte {
 	switch {
 	case len(b) > maxVarText:
@@ -50,7 +62,7 @@ func (r *Variable) appendText(b []byte) []byte {
 		return r.Members[0].appendText(append(append(b, r.Value...), ": "...))
 	}
 	b = append(b, '{')
-	for i := 0; i < len(r.Members); {
+	for i, text := 0, ""; i < len(r.Members); {
 		if i > 0 {
 			b = append(b, ", "...)
 		}
@@ -65,20 +77,31 @@ func (r *Variable) appendText(b []byte) []byte {
 		case m.Name != "":
 			b = append(append(b, m.Name...), " = "...)
 		}
-		text := m.Text()
-		b = append(b, text...)
-		i++
 		if !r.Elements {
+			b = m.appendText(b)
+			i++
 			continue
 		}
-		n := 1
-		for i+n-1 < len(r.Members) && r.Members[i+n-1].Text() == text {
-			n++
+		if i == 0 {
+			text = m.short()
+		}
+		b = append(b, text...)
+		n, next := 1, ""
+		for ; i+n < len(r.Members); n++ { // each text is made once: elements have elements
+			if next = r.Members[i+n].short(); next != text {
+				break
+			}
 		}
 		if n >= minRepeats {
 			b = append(append(append(b, " <"...), strconv.Itoa(n)...), " times>"...)
-			i += n - 1
 		}
+		for again := 1; again < n && n < minRepeats; again++ {
+			if b = append(b, ", "...); len(b) > maxVarText {
+				return append(b, "...}"...)
+			}
+			b = append(b, text...)
+		}
+		i, text = i+n, next
 	}
 	if r.More > 0 {
 		if len(r.Members) > 0 {
