@@ -19,8 +19,11 @@ func (c *btCommand) readReports(args []string) ([]*report.Document, error) {
 	if len(args) != 1 || args[0] == "-" || c.sandbox || c.dlv.addr != "" {
 		return nil, nil
 	}
-	left := int64(document.MaxSize)
-	return document.Read(args[0], &left)
+	docs, err := document.Read(args[0], document.NewBudget())
+	if len(docs) > 0 && errors.Is(err, document.ErrBound) {
+		err = nil // it is a problem of the last
+	}
+	return docs, err
 }
 
 // printReports prints reports that were made before: what they say, in any format.

@@ -146,9 +146,9 @@ const maxMoments = 1000
 // read reads the reports of files, or makes those of cores.
 func (c *diffCommand) read(ctx context.Context, stderr io.Writer, names []string) ([]moment, error) {
 	var moments []moment
-	left := int64(document.MaxSize)
+	left := document.NewBudget()
 	for _, name := range names {
-		reports, err := document.Read(name, &left)
+		reports, err := document.Read(name, left)
 		if err == nil && len(reports) == 0 {
 			reports = make([]*report.Document, 1)
 			reports[0], err = c.core(ctx, stderr, name)

@@ -124,8 +124,7 @@ func readLines(t *testing.T, text string) []*report.Document {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	left := int64(document.MaxSize)
-	docs, err := document.Read(name, &left)
+	docs, err := document.Read(name, document.NewBudget())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,15 +17,10 @@ import (
 	"github.com/sfcore/sfcore/report"
 )
 
-// MaxSize bounds the reports that are read, in bytes: 10,000 threads of 50 frames take
-// 150 MB.
-const MaxSize = 1 << 30
-
 // ReadOne reads the one report of a file. It returns nil if the file is something
 // else.
 func ReadOne(name string) (*report.Document, error) {
-	left := int64(MaxSize)
-	docs, err := Read(name, &left)
+	docs, err := Read(name, NewBudget())
 	switch {
 	case err != nil || len(docs) == 0:
 		return nil, err
@@ -35,41 +30,53 @@ func ReadOne(name string) (*report.Document, error) {
 	return docs[0], nil
 }
 
-// Read reads the reports that bt --format json and jsonl printed to a file, of up
-// to left bytes, and takes their size off left. The file may be compressed by zstd. Of
-// a report of lines that is cut off, the lines are returned, with a problem. Read
-// returns none if the file is something else.
-func Read(name string, left *int64) ([]*report.Document, error) {
+// Read reads the reports that bt --format json and jsonl printed to a file, as far as
+// left allows, and takes them off left. The file may be compressed by zstd. Of a report
+// of lines that is cut off, the lines are returned, with a problem, and with [ErrBound]
+// what comes before the bound. Read returns none if the file is something else.
+func Read(name string, left *Budget) ([]*report.Document, error) {
 	f, err := elfx.OpenRegular(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
 	stream, closeStream, err := decompressed(f)
 	if err != nil {
 		return nil, nil //nolint:nilerr // whoever reads the file as something else says what is wrong
 	}
 	defer closeStream()
-	limited := &io.LimitedReader{R: stream, N: *left}
-	in := bufio.NewReader(limited)
+	bounded := &boundedReader{r: stream, left: left}
+	in := bufio.NewReaderSize(bounded, 64<<10)
+	left.begin(info.Size(), stream != io.Reader(f))
 	start, _ := in.Peek(64)
 	if start = bytes.TrimLeft(start, " \t\r\n"); len(start) == 0 || start[0] != '{' {
 		return nil, nil
 	}
-	defer func() { *left = limited.N }()
+	limit.CollectFrom(enoughMemory)
 	docs := decoder{json: json.NewDecoder(in)}
 	for {
 		switch err := docs.next(); {
-		case err != nil && limited.N <= 0 && (docs.more || !errors.Is(err, io.EOF)):
-			return nil, fmt.Errorf("%s: the reports have more than %v", name, limit.Size(MaxSize))
+		case errors.Is(err, ErrBound):
+			docs.end("")
+			if last := len(docs.all) - 1; last >= 0 {
+				docs.all[last].Problems = append(docs.all[last].Problems, err.Error())
+			}
+			return docs.all, fmt.Errorf("%s: %w", name, err)
 		case errors.Is(err, io.EOF):
-			docs.end()
+			docs.end("the report is cut off: stacks, modules and problems may be missing")
 			return docs.all, nil
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 }
+
+// enoughMemory is where the collector stops being patient, in bytes.
+const enoughMemory = 384 << 20
 
 // maxWindow bounds the memory of the decompressor, in bytes. Those that sfcore
 // compresses need a sixteenth of it.
@@ -98,47 +105,159 @@ type decoder struct {
 	json *json.Decoder
 	all  []*report.Document
 	more bool // lines of the last report may follow
+
+	skipped int // tokens of members that are not known
+}
+
+// maxSkipped bounds tokens of members that are not known: a million take 0.2 s.
+const maxSkipped = 1 << 22
+
+// part is a document or a line.
+type part struct {
+	report.Document
+	Thread *report.Thread `json:"thread"`
 }
 
 // next decodes the next document or line. After the last it returns [io.EOF].
 func (d *decoder) next() error {
-	var part struct {
-		report.Document
-		Thread *report.Thread `json:"thread"`
-	}
-	switch err := d.json.Decode(&part); {
+	var p part
+	switch err := d.decode(&p); {
 	case errors.Is(err, io.ErrUnexpectedEOF) && d.more:
 		return io.EOF
 	case errors.Is(err, io.EOF):
+		return err
+	case errors.Is(err, ErrBound):
+		if p.Schema == report.Schema && p.Threads != nil {
+			d.end("")
+			d.add(&p.Document, true)
+		}
 		return err
 	case err != nil:
 		return fmt.Errorf("not a report of bt --format json: at byte %d: %w", d.json.InputOffset(), err)
 	}
 	switch {
-	case part.Schema == report.Schema:
-		d.end()
-		d.more = part.Threads == nil && part.Modules == nil
-		d.all = append(d.all, &part.Document)
-		nameModules(&part.Document)
-	case part.Schema != "" || !d.more:
-		return fmt.Errorf("schema: this is %q; a report of bt --format json (%s) is needed", part.Schema, report.Schema)
-	case part.Thread != nil:
+	case p.Schema == report.Schema:
+		d.end("the report is cut off: stacks, modules and problems may be missing")
+		d.add(&p.Document, p.Threads == nil && p.Modules == nil)
+	case p.Schema != "" || !d.more:
+		return fmt.Errorf("schema: this is %q; a report of bt --format json (%s) is needed", p.Schema, report.Schema)
+	case p.Thread != nil:
 		last := d.all[len(d.all)-1]
-		last.Threads = append(last.Threads, *part.Thread)
+		last.Threads = append(last.Threads, *p.Thread)
 	default:
 		d.more = false
 		last := d.all[len(d.all)-1]
-		last.Modules, last.Problems, last.Waiting = part.Modules, part.Problems, part.Waiting
+		last.Modules, last.Problems, last.Waiting = p.Modules, p.Problems, p.Waiting
 		nameModules(last)
 	}
 	return nil
 }
 
-// end ends the last report. Its last line tells of its modules.
-func (d *decoder) end() {
-	if d.more {
+// add adds a report. If more is set, lines of it may follow.
+func (d *decoder) add(r *report.Document, more bool) {
+	d.all, d.more = append(d.all, r), more
+	nameModules(r)
+}
+
+// decode decodes an object, of whose lists one element is in memory as text at a time.
+func (d *decoder) decode(p *part) error {
+	begin, err := d.json.Token()
+	if err != nil {
+		return err
+	}
+	if begin != json.Delim('{') {
+		return errors.New("this is no object")
+	}
+	for d.json.More() {
+		key, err := d.json.Token()
+		if err == nil {
+			switch name, _ := key.(string); name {
+			case "threads":
+				err = decodeList(d.json, &p.Threads)
+			case "modules":
+				err = decodeList(d.json, &p.Modules)
+			case "problems":
+				err = decodeList(d.json, &p.Problems)
+			case "waits":
+				err = decodeList(d.json, &p.Waits)
+			case "deadlocks":
+				err = decodeList(d.json, &p.Deadlocks)
+			case "schema":
+				err = d.json.Decode(&p.Schema)
+			case "source":
+				err = d.json.Decode(&p.Source)
+			case "process":
+				err = d.json.Decode(&p.Process)
+			case "thread":
+				err = d.json.Decode(&p.Thread)
+			default:
+				err = d.skip()
+			}
+		}
+		if err != nil {
+			return noEOF(err)
+		}
+	}
+	_, err = d.json.Token()
+	return noEOF(err)
+}
+
+// decodeList decodes a list, or null.
+func decodeList[T any](in *json.Decoder, list *[]T) error {
+	switch begin, err := in.Token(); {
+	case err != nil || begin == nil:
+		return err
+	case begin != json.Delim('['):
+		return fmt.Errorf("this is %v instead of a list", begin)
+	}
+	*list = []T{}
+	for in.More() {
+		var next T
+		if err := in.Decode(&next); err != nil {
+			return err
+		}
+		*list = append(*list, next)
+	}
+	_, err := in.Token()
+	return err
+}
+
+// skip skips a value.
+func (d *decoder) skip() error {
+	for depth := 0; ; {
+		token, err := d.json.Token()
+		if err != nil {
+			return err
+		}
+		if d.skipped++; d.skipped > maxSkipped {
+			return fmt.Errorf("the reports have too much that is not known: %w", ErrBound)
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}
+
+// noEOF is err as it is inside of a value.
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// end ends the last report. Its last line tells of its modules. without says why that is
+// missing.
+func (d *decoder) end(without string) {
+	if d.more && without != "" {
 		last := d.all[len(d.all)-1]
-		last.Problems = append(last.Problems, "the report is cut off: stacks, modules and problems may be missing")
+		last.Problems = append(last.Problems, without)
 	}
 	d.more = false
 }

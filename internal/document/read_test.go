@@ -1,6 +1,7 @@
 package document
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -54,8 +55,7 @@ func read(t *testing.T, text string) ([]*report.Document, error) {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	left := int64(MaxSize)
-	return Read(name, &left)
+	return Read(name, NewBudget())
 }
 
 func compress(t *testing.T, text string) string {
@@ -129,16 +129,46 @@ func TestReadCut(t *testing.T) {
 	}
 }
 
-// More than is allowed is refused, compressed or not.
-func TestReadLarge(t *testing.T) {
-	for _, text := range []string{lines(example()), compress(t, lines(example()))} {
-		name := filepath.Join(t.TempDir(), "report")
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		left := int64(len(lines(example())) - 2)
-		if docs, err := Read(name, &left); err == nil || !strings.Contains(err.Error(), "the reports have more than") {
-			t.Errorf("got %d reports, %v", len(docs), err)
-		}
+// Beyond what is allowed nothing is read. What comes before is returned, and that it is
+// not all.
+func TestReadBounds(t *testing.T) {
+	size := int64(len(lines(example())))
+	thread := `{"frames":[{}` + strings.Repeat(",{}", 99999)
+	empty := `{"schema":"` + report.Schema + `","threads":[` + thread
+	for _, tt := range []struct {
+		name, text string
+		left       Budget
+		reports    int
+		threads    int // of the last report
+		err        string
+	}{
+		{"lines", lines(example()), Budget{bytes: size - 2, values: 1000, inflated: size}, 1, 2, "the reports have more than 1.0 GiB"},
+		{"compressed lines", compress(t, lines(example())), Budget{bytes: size - 2, values: 1000, inflated: size}, 1, 2, "the reports have more than 1.0 GiB"},
+		{"inflated", compress(t, strings.Repeat(whole(example()), 5000)), Budget{bytes: MaxSize, values: 1e6, inflated: size * 100}, -1, 2, "times what they have when compressed"},
+		{"many reports", lines(example()) + strings.Repeat(whole(example()), 1000), Budget{bytes: MaxSize, values: 1000}, -1, 2, "too many threads, frames"},
+		{"within a thread", empty + "]}", Budget{bytes: MaxSize, values: 50000}, 1, 0, "too many"},
+		{"behind a thread", empty + "]}," + thread + "]}]}", Budget{bytes: MaxSize, values: 150000}, 1, 1, "too many"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "report")
+			if err := os.WriteFile(name, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			tt.left.values -= int64(len(tt.text) / bytesPerValue)
+			docs, err := Read(name, &tt.left)
+			if !errors.Is(err, ErrBound) || !strings.Contains(err.Error(), tt.err) {
+				t.Fatalf("got %d reports, %v; want %q", len(docs), err, tt.err)
+			}
+			if len(docs) != tt.reports && (tt.reports >= 0 || len(docs) < 2) {
+				t.Fatalf("got %d reports, want %d", len(docs), tt.reports)
+			}
+			last := docs[len(docs)-1]
+			if n := len(last.Problems); n == 0 || !strings.Contains(last.Problems[n-1], "the rest is not read") {
+				t.Errorf("got the problems %q", last.Problems)
+			}
+			if len(last.Threads) > tt.threads {
+				t.Errorf("got %d threads, want %d", len(last.Threads), tt.threads)
+			}
+		})
 	}
 }
