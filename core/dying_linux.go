@@ -111,6 +111,7 @@ func (d *Dying) Image(head *Image, each, total uint64, deadline time.Time) *Imag
 		v.close()
 		_ = head.Close()
 	}
+	img.file = head.file
 	v.snap.Time = v.clock
 	for i := range img.Threads {
 		d.name(&img.Threads[i])
@@ -123,6 +124,7 @@ func (d *Dying) Image(head *Image, each, total uint64, deadline time.Time) *Imag
 	for i := range v.maps {
 		m := &v.maps[i]
 		img.Mappings[i] = m.Mapping
+		img.loads = append(img.loads, newLoad(m.Lo, m.Hi, m.flags()))
 		img.Mappings[i].File = v.files.name(m)
 		img.Mappings[i].Unanswering = v.files.doubt(m) != ""
 		if f := v.files.files[fileKey(m)]; f != nil {

@@ -95,7 +95,12 @@ func openBytes(data []byte) (*Image, error) {
 	if err := n.read(f); err != nil {
 		return nil, err
 	}
-	img.Mappings = disjoint(loads(f.Progs))
+	img.file = f
+	if img.loads = n.loads; img.loads == nil {
+		img.loads = loadsOf(f.Progs)
+	}
+	img.listed = n.loads != nil
+	img.Mappings = mappingsOf(img.loads)
 	if len(n.files) == 0 && len(img.Auxv) == 0 {
 		n.files = img.filesInMemory()
 	}

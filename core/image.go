@@ -11,6 +11,7 @@ import (
 	"sort"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/memreader"
 )
 
@@ -63,6 +64,10 @@ type Image struct {
 	Live *Snapshot
 	// OnClose releases what Mem needs; it may be nil.
 	OnClose func()
+
+	file   *elfx.File // that has the notes; nil if there is none
+	loads  []Load
+	listed bool // the notes list the loads
 }
 
 // Close releases the memory of the image: Mem, and the slices of Threads, must

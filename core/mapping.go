@@ -4,24 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/memreader"
 )
-
-// loads returns the mappings that the program headers describe: where they are,
-// and whether they hold code.
-func loads(progs []elfx.Prog) []Mapping {
-	ms := make([]Mapping, 0, len(progs))
-	for i := range progs {
-		if p := &progs[i]; p.Type == elfx.ProgLoad {
-			ms = append(ms, Mapping{
-				Lo: p.Vaddr, Hi: p.Vaddr + min(p.Memsz, -p.Vaddr-1),
-				Exec: p.Flags&elfx.ProgExec != 0,
-			})
-		}
-	}
-	return ms
-}
 
 // disjoint sorts mappings, and cuts off what an earlier one covers.
 func disjoint(ms []Mapping) []Mapping {

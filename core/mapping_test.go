@@ -20,16 +20,16 @@ func TestLoads(t *testing.T) {
 		{Type: elfx.ProgNote, Memsz: 5},
 		{Type: elfx.ProgLoad, Flags: 5, Vaddr: 0x1000, Memsz: 0x1000},
 		{Type: elfx.ProgLoad, Flags: 6, Vaddr: top - 15, Memsz: 0x1000},
-		{Type: elfx.ProgLoad, Vaddr: 0, Memsz: top},
+		{Type: elfx.ProgLoad, Vaddr: 0, Memsz: 0x1800},
+		{Type: elfx.ProgLoad, Vaddr: 0x1100, Memsz: 0x100},
 		{Type: elfx.ProgLoad, Vaddr: top, Memsz: 1},
 	}
 	want := []Mapping{
-		{Lo: 0x1000, Hi: 0x2000, Exec: true},
+		{Lo: 0, Hi: 0x1800},
+		{Lo: 0x1800, Hi: 0x2000, Exec: true},
 		{Lo: top - 15, Hi: top},
-		{Lo: 0, Hi: top},
-		{Lo: top, Hi: top},
 	}
-	if got := loads(progs); !slices.Equal(got, want) {
+	if got := mappingsOf(loadsOf(progs)); !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -53,6 +53,7 @@ type notes struct {
 	dropped int          // problems that are not in the list
 	status  int          // bytes of NT_PRSTATUS so far
 	leftOut int          // threads
+	loads   []Load       // as the first note of our own lists them
 }
 
 // read decodes the notes of the core. The kernel writes the crashing thread's
@@ -72,6 +73,10 @@ func (n *notes) read(f *elfx.File) error {
 		switch note.Name {
 		case "CORE", "LINUX":
 			n.add(&note)
+		case ownerSfcore:
+			if note.Type == ntLoads && n.loads == nil {
+				n.loads = parseLoads(note.Desc, n.order)
+			}
 		}
 	}
 	n.finishThreads()

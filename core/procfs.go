@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/sfcore/sfcore/internal/elfx"
 )
 
 // This file decodes the text of /proc/PID files [linux
@@ -67,6 +69,19 @@ func parseMapsLine(line string) (procMapping, error) {
 		m.Path, m.Deleted = strings.CutSuffix(m.Path, deletedSuffix)
 	}
 	return m, nil
+}
+
+// flags are the permissions as a program header has them.
+func (m *procMapping) flags() (flags uint32) {
+	for _, p := range []struct {
+		ok   bool
+		flag uint32
+	}{{m.read, elfx.ProgRead}, {m.write, elfx.ProgWrite}, {m.Exec, elfx.ProgExec}} {
+		if p.ok {
+			flags |= p.flag
+		}
+	}
+	return flags
 }
 
 // unescapeNewline undoes the only escape in the paths of /proc/PID/maps

@@ -1,10 +1,19 @@
 package memreader
 
+// spaced is implemented by a Reader that reads from a Space, and may say so.
+type spaced interface {
+	// WholeSpace returns the Space, which may be read without the Reader; nil if there is none.
+	WholeSpace() *Space
+}
+
 // Bytes returns memory at addr: a view of all that r can hand out from there in
 // one piece, if that is at least size bytes or r is a [*Space], or else a copy of
 // up to size bytes, with the error of its end if it is shorter. The caller bounds
 // size, and must not modify the result.
 func Bytes(r Reader, addr uint64, size int) ([]byte, error) {
+	if s, ok := r.(spaced); ok && s.WholeSpace() != nil {
+		r = s.WholeSpace()
+	}
 	switch v := r.(type) {
 	case *Space:
 		if mem := v.Run(addr); len(mem) > 0 {

@@ -70,6 +70,7 @@ const (
 
 	ProgExec  = 1 // PF_X
 	ProgWrite = 2 // PF_W
+	ProgRead  = 4 // PF_R
 
 	ehdrSize = 64
 	phdrSize = 56

@@ -18,6 +18,7 @@ type Core struct {
 type coreSegment struct {
 	addr, size uint64
 	exec       bool
+	write      bool
 	data       []byte
 }
 
@@ -112,7 +113,13 @@ func (c *Core) Files(unit uint64, files ...CoreFile) *Core {
 // Segment appends a mapping of size bytes, the first of which were dumped. Segments
 // with the same slice share its bytes in the file.
 func (c *Core) Segment(addr, size uint64, exec bool, data []byte) *Core {
-	c.segs = append(c.segs, coreSegment{addr, size, exec, data})
+	c.segs = append(c.segs, coreSegment{addr: addr, size: size, exec: exec, data: data})
+	return c
+}
+
+// Writable appends a mapping of size bytes that the process may write to.
+func (c *Core) Writable(addr, size uint64, data []byte) *Core {
+	c.segs = append(c.segs, coreSegment{addr: addr, size: size, write: true, data: data})
 	return c
 }
 
@@ -146,6 +153,9 @@ func (c *Core) Done() []byte {
 		flags := uint32(4) // PF_R
 		if s.exec {
 			flags |= 1
+		}
+		if s.write {
+			flags |= 2
 		}
 		at := off
 		if len(s.data) > 0 {
