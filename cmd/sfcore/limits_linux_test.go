@@ -190,8 +190,8 @@ func TestLimitsOfAllCommands(t *testing.T) {
 		paths = append(paths, strings.Fields(cmd.CommandPath())[1:])
 	}
 	check(newRootCommand())
-	if len(paths) != 12 {
-		t.Errorf("got the commands %v, want 12", paths)
+	if len(paths) != 13 {
+		t.Errorf("got the commands %v, want 13", paths)
 	}
 	for _, path := range paths {
 		for _, flag := range [][]string{{"--max-memory", "1K"}, {"--max-total-time", "-1s"}} {
@@ -205,7 +205,7 @@ func TestLimitsOfAllCommands(t *testing.T) {
 // operands are what commands need beside flags.
 var operands = map[string][]string{
 	"bt": {"core"}, "info": {"core"}, "goroutines": {"core"}, "sig": {"core"}, "diff": {"core", "core"}, "dump": {"core"}, "check": {"core"}, "compare": {"core"}, "coverage": {"core"},
-	"synth": {"core"},
+	"synth": {"core"}, "shrink": {"core", "-o", "small"},
 }
 
 // Every command that is not a server ends at each of its limits.
@@ -218,6 +218,8 @@ func TestEveryCommandEnds(t *testing.T) {
 			case "bt", "info", "goroutines", "sig":
 			case "diff":
 				args = append(args, crowd)
+			case "shrink":
+				args = append(args, "-o", filepath.Join(t.TempDir(), "small"))
 			case "synth":
 				args = []string{"sframe", name, wordyProgram(t), "-o", t.TempDir()}
 			default:

@@ -75,7 +75,7 @@ reason is printed), 2 if nothing could be done.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newBtCommand(), newInfoCommand(), newDiffCommand(), newGoroutinesCommand(), newSigCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand(), newCrashCommand())
+	root.AddCommand(newBtCommand(), newInfoCommand(), newDiffCommand(), newGoroutinesCommand(), newSigCommand(), newShrinkCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand(), newCrashCommand())
 	root.InitDefaultCompletionCmd()
 	group(root)
 	for _, cmd := range root.Commands() {

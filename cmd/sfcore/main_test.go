@@ -54,6 +54,7 @@ func TestOutputGolden(t *testing.T) {
 		"help":         {"--help"},
 		"bt-help":      {"bt", "--help"},
 		"info-help":    {"info", "--help"},
+		"shrink-help":  {"shrink", "--help"},
 		"diff-help":    {"diff", "--help"},
 		"bt-verbose":   append([]string{"bt", "-v"}, caseArgs(t, "amd64-v1-mixednofp")...),
 		"bt-color":     append([]string{"bt", "--color", "always"}, caseArgs(t, "amd64-v3-null-1")...),

@@ -43,34 +43,46 @@ func (o *openFlags) register(cmd *cobra.Command) {
 
 // open opens the core in args[0], with the program in args[1] if it is given.
 func (o *openFlags) open(ctx context.Context, args []string) (*process.Process, error) {
-	var file *os.File
+	img, opts, err := o.image(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return process.New(img, opts), nil
+}
+
+// image opens the core in args[0], and returns the options for its process.
+func (o *openFlags) image(ctx context.Context, args []string) (*core.Image, process.Options, error) {
+	var (
+		file *os.File
+		none process.Options
+	)
 	if o.sandbox {
 		var err error
 		if file, err = o.enterSandbox(args[0]); err != nil {
-			return nil, err
+			return nil, none, err
 		}
 		defer file.Close()
 	}
 	opts, err := o.options(ctx, args[1:]...)
 	if o.sandbox && errors.Is(err, fs.ErrPermission) {
-		return nil, fmt.Errorf("%w; in the sandbox sfcore has only the rights of its user, or of --user if that is given", err)
+		return nil, none, fmt.Errorf("%w; in the sandbox sfcore has only the rights of its user, or of --user if that is given", err)
 	} else if err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	collectLater(args[0])
 	progress := newProgress()
 	img, err := core.Open(ctx, args[0], core.Options{Progress: progress.update, MaxDecompressed: int64(o.size), File: file})
 	progress.clear()
 	if err != nil {
-		return nil, err
+		return nil, none, err
 	}
 	if o.sandbox {
 		opts.CacheDir = "" // which would be written to
 		if err := sandbox.Finish(); err != nil {
-			return nil, errors.Join(err, img.Close())
+			return nil, none, errors.Join(err, img.Close())
 		}
 	}
-	return process.New(img, opts), nil
+	return img, opts, nil
 }
 
 // enterSandbox opens the file of a core, which may need the rights that are given

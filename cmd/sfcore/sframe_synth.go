@@ -72,7 +72,7 @@ func (c *synthCommand) run(cmd *cobra.Command, file string) error {
 	if st, err := os.Stat(name); err == nil && st.IsDir() {
 		name = filepath.Join(name, side.BuildID+module.SidecarSuffix)
 	}
-	if err := replaceFile(name, func(w io.Writer) error { _, err := side.WriteTo(w); return err }); err != nil {
+	if err := replaceFile(name, 0o644, func(w io.Writer) error { _, err := side.WriteTo(w); return err }); err != nil {
 		return err
 	}
 	return c.say(cmd.OutOrStdout(), name, report)
@@ -111,7 +111,7 @@ func synthesise(t *module.Set, version sframe.Version) (*synth.Sidecar, *synth.R
 
 // replaceFile writes a file, and replaces an existing one only when the new one is
 // complete. It writes directly to a device or a pipe.
-func replaceFile(name string, write func(io.Writer) error) error {
+func replaceFile(name string, mode os.FileMode, write func(io.Writer) error) error {
 	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
@@ -123,7 +123,7 @@ func replaceFile(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
+	err = errors.Join(write(f), f.Chmod(mode), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), name)
 	}

@@ -75,6 +75,7 @@ var imports = map[string]string{
 	"internal/diff":             "report unwind",
 	"internal/picture":          "internal/diff internal/display report unwind",
 	"internal/picture/crowd":    "internal/picture report unwind",
+	"internal/shrink":           "report memreader internal/elfx internal/linkmap core process",
 	"internal/delve/goroutines": "internal/companion report arch core unwind unwind/gostack process internal/delve/wire",
 
 	"dap":          "internal/display internal/delve/goroutines report process arch memreader internal/disasm core unwind",
@@ -88,7 +89,7 @@ var imports = map[string]string{
 
 	"internal/crash": "core internal/display internal/document internal/limit internal/sandbox process report report/signature",
 
-	"cmd/sfcore": "report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
+	"cmd/sfcore": "internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 
 	"cmd/sfcore-plugin": "internal/limit unwind/gostack core process plugin",
 	"cmd/sfcore-delve":  "internal/delve/backend",

@@ -1,0 +1,107 @@
+package shrink
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/memreader"
+)
+
+const (
+	pageSize = 4096
+
+	// maxRecorded bounds the pages that are kept because something read them: 64 MiB. The
+	// walks of 1,000 threads read some thousand.
+	maxRecorded = 16 << 10
+)
+
+// recorder is the memory of an image. It notes which pages are read.
+type recorder struct {
+	memreader.Reader
+	last  atomic.Uint64 // the page noted last, plus one
+	mu    sync.Mutex
+	pages map[uint64]struct{} // by address
+	full  bool                // pages were left out
+}
+
+func newRecorder(mem memreader.Reader) *recorder {
+	return &recorder{Reader: mem, pages: map[uint64]struct{}{}}
+}
+
+// ReadMem implements memreader.Reader.
+func (r *recorder) ReadMem(p []byte, addr uint64) (int, error) {
+	n, err := r.Reader.ReadMem(p, addr)
+	r.note(addr, n)
+	return n, err
+}
+
+// View implements memreader.Viewer. It hands out a page at a time, or it would not tell
+// what is read.
+func (r *recorder) View(addr uint64) ([]byte, uint64) {
+	v, ok := r.Reader.(memreader.Viewer)
+	if !ok {
+		return nil, 0
+	}
+	mem, base := v.View(addr)
+	if mem == nil {
+		return nil, 0
+	}
+	r.note(addr, 1)
+	if page := addr &^ (pageSize - 1); page > base {
+		mem, base = mem[page-base:], page
+	}
+	end := addr&^(pageSize-1) + (pageSize - 1)
+	return mem[:min(uint64(len(mem)), end-base+1)], base
+}
+
+// Gap says what cannot be read around an address; see [memreader.Layers].
+func (r *recorder) Gap(addr uint64) (lo, hi uint64) {
+	if g, ok := r.Reader.(interface {
+		Gap(addr uint64) (lo, hi uint64)
+	}); ok {
+		return g.Gap(addr)
+	}
+	return addr, addr + 1
+}
+
+// WholeSpace lets images be read in one piece, without a note: images are kept on their
+// own. See [memreader.Bytes].
+func (r *recorder) WholeSpace() *memreader.Space {
+	s, _ := r.Reader.(*memreader.Space)
+	return s
+}
+
+// note notes that n bytes at addr were read.
+func (r *recorder) note(addr uint64, n int) {
+	if n <= 0 {
+		return
+	}
+	first, last := addr/pageSize, (addr+uint64(n)-1)/pageSize
+	if first == last && r.last.Load() == first+1 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for page := first; page <= last; page++ {
+		if _, noted := r.pages[page*pageSize]; noted {
+			continue
+		}
+		if r.full = r.full || len(r.pages) >= maxRecorded; r.full {
+			return
+		}
+		r.pages[page*pageSize] = struct{}{}
+	}
+	r.last.Store(last + 1)
+}
+
+// ranges returns the pages that were read.
+func (r *recorder) ranges() []core.Range {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]core.Range, 0, len(r.pages))
+	for page := range r.pages {
+		list = append(list, core.Range{Lo: page, Hi: page + (pageSize - 1)})
+	}
+	return list
+}

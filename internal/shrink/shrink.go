@@ -1,0 +1,119 @@
+// Package shrink makes minimal cores: core files with the notes of the original and the
+// part of its memory that debuggers need to show the same stacks. It keeps the used part
+// of every stack, what sfcore itself read for its report, the ELF headers and variables
+// of programs and libraries, the dynamic linker's list, and what the stack and the
+// registers of the thread that crashed point to.
+package shrink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/report"
+)
+
+// Summary says what was written.
+type Summary struct {
+	// Kept is how many bytes of memory the small core has.
+	Kept uint64
+	// Problems are those of the original core; LeftOut is what is not in the small one
+	// because of a limit.
+	Problems, LeftOut []string
+}
+
+// Shrinker collects what is kept of an image while a [process.Process] is used.
+type Shrinker struct {
+	img    *core.Image
+	rec    *recorder
+	loads  []core.Load
+	stacks stacks
+
+	leftOut  []string
+	programs map[string]bool // the files with code
+}
+
+// New returns a Shrinker of an image, which stays the caller's.
+func New(img *core.Image) *Shrinker {
+	s := &Shrinker{img: img, rec: newRecorder(img.Mem), loads: img.Loads()}
+	s.stacks.of = s
+	return s
+}
+
+// Image returns the image to make a [process.Process] of. It is the original one, but
+// tells the Shrinker what is read. Only one of both may be closed.
+func (s *Shrinker) Image() *core.Image {
+	seen := *s.img
+	seen.Mem = s.rec
+	return &seen
+}
+
+// Add adds the stack of a thread. It may be called by several goroutines.
+func (s *Shrinker) Add(st *process.Stack) { s.stacks.add(st) }
+
+// Write writes the small core. p is the process of [Shrinker.Image]; modules are those
+// that it has opened, nil if they are not to be kept as a whole.
+func (s *Shrinker) Write(w io.Writer, p *process.Process, modules []report.Module) (*Summary, error) {
+	var (
+		kept uint64
+		err  error
+	)
+	if e := process.Guard(func() {
+		keep := s.stacks.ranges()
+		keep = append(keep, s.special(p.Memory())...)
+		keep = append(keep, s.images(modules)...)
+		keep = append(keep, s.pointed()...)
+		keep = append(keep, s.rec.ranges()...)
+		kept, err = s.img.WriteCore(w, keep)
+	}); e != nil {
+		err = errors.Join(err, e)
+	}
+	if s.rec.full {
+		s.leaveOut("the rest of the memory that sfcore reads, beyond %d MiB", maxRecorded*pageSize>>20)
+	}
+	sum := &Summary{Kept: kept, LeftOut: s.leftOut}
+	for _, e := range s.img.Problems {
+		sum.Problems = append(sum.Problems, e.Error())
+	}
+	return sum, err
+}
+
+// Core writes the small core of an image, which it closes. It looks for files, walks all
+// stacks, and describes them as a report does, also the variables of the thread that
+// crashed, with opts.
+func Core(ctx context.Context, w io.Writer, img *core.Image, opts process.Options) (*Summary, error) {
+	s := New(img)
+	p := process.New(s.Image(), opts)
+	defer p.Close()
+	threads := p.Threads()
+	if len(threads) == 0 {
+		return nil, errors.New("the core has no threads")
+	}
+	_ = p.Head()
+	waits := process.NewWaits(p)
+	described := 0
+	for n := range process.Parallel(ctx, p, threads, func(w *process.Walker, th *core.Thread) int {
+		st := w.Walk(th)
+		s.Add(st)
+		r := w.Describe(st, true)
+		waits.Add(r, th)
+		if th == threads[0] {
+			w.AddVariables(st, r)
+		}
+		return 1
+	}) {
+		described += n
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%d of %d stacks were walked: %w", described, len(threads), err)
+	}
+	_ = waits.Waiting()
+	var modules []report.Module
+	for m := range p.Modules() {
+		modules = append(modules, m)
+	}
+	return s.Write(w, p, modules)
+}
