@@ -150,7 +150,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 // scanIfDue reads the directory if something may be in it that is not known.
 func (w *Watcher) scanIfDue(told bool) error {
 	var st unix.Stat_t
-	if err := unix.Fstat(int(w.dir.Fd()), &st); err != nil || st.Nlink == 0 {
+	if err := statFD(int(w.dir.Fd()), &st); err != nil || st.Nlink == 0 {
 		return fmt.Errorf("%s was removed", w.Dir)
 	}
 	age := time.Since(w.scanned)
@@ -168,7 +168,7 @@ func (w *Watcher) scanIfDue(told bool) error {
 // scan reads the directory. With done, what is there counts as handled.
 func (w *Watcher) scan(done bool) error {
 	var st unix.Stat_t
-	if err := unix.Fstat(int(w.dir.Fd()), &st); err != nil {
+	if err := statFD(int(w.dir.Fd()), &st); err != nil {
 		return err
 	}
 	w.changed, w.more = st.Mtim, false
@@ -239,6 +239,9 @@ func (w *Watcher) stat(name string) (st unix.Stat_t, key fileKey, ok bool) {
 	err := unix.Fstatat(int(w.dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	return st, keyOf(&st), err == nil && isPlain(&st)
 }
+
+// statFD is fstat, which in qemu-user leaves out nanoseconds.
+func statFD(fd int, st *unix.Stat_t) error { return unix.Fstatat(fd, "", st, unix.AT_EMPTY_PATH) }
 
 func isPlain(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink == 1 }
 
@@ -335,7 +338,7 @@ func (w *Watcher) open(c *candidate) (*os.File, error) {
 	}
 	defer func() { _ = unix.Close(fd) }()
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	if err := statFD(fd, &st); err != nil {
 		return nil, err
 	}
 	if !isPlain(&st) || keyOf(&st) != c.key || int(st.Uid) != c.owner {
