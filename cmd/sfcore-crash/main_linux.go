@@ -50,7 +50,7 @@ decides that.`,
 	}
 	c := &settings{}
 	root.PersistentFlags().StringVar(&c.file, "config", crash.ConfigFile, "read the configuration in `FILE`")
-	root.AddCommand(newPipeCommand(c), newDaemonCommand(c), newWatchCommand(c), newReadCommand(), newReadCoreCommand(), newListCommand(c), newShowCommand(c), newTopCommand(c), newRemoveCommand(c), newStatusCommand(c), newInstallCommand(c), newUninstallCommand())
+	root.AddCommand(newPipeCommand(c), newDaemonCommand(c), newWatchCommand(c), newReadCommand(), newReadCoreCommand(), newTestCrashCommand(), newListCommand(c), newShowCommand(c), newTopCommand(c), newRemoveCommand(c), newStatusCommand(c), newInstallCommand(c), newUninstallCommand())
 	return root
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,24 +19,47 @@ import (
 )
 
 func newStatusCommand(s *settings) *cobra.Command {
-	return &cobra.Command{
-		Use:   "status",
+	test := false
+	cmd := &cobra.Command{
+		Use:   "status [flags]",
 		Short: "Say whether crashes are handled, and how many were",
-		Args:  cobra.NoArgs,
+		Long: `status says who handles crashes by the settings of the kernel, and whether that program
+is there; how many crashes are kept, and how many were counted.
+
+With --test it lets a process abort, and says how long it took until the crash was in
+the store. Then it removes that.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := s.read()
 			if err != nil {
 				return err
 			}
 			pattern, limit := setting("core_pattern"), setting("core_pipe_limit")
-			return printed(cmd, func(out io.Writer) {
-				for _, line := range inForce(pattern, limit) {
+			lines := inForce(pattern, limit)
+			var failed error
+			if test {
+				var line string
+				if line, failed = testCrash(cmd.Context(), c, pattern); failed == nil {
+					lines = append(lines, line)
+				}
+			}
+			err = printed(cmd, func(out io.Writer) {
+				for _, line := range lines {
 					fmt.Fprintln(out, display.Text(line))
 				}
 				writeStore(out, c)
 			})
+			return errors.Join(err, failed)
 		},
 	}
+	cmd.Flags().BoolVar(&test, "test", false, "crash a process, and say whether that arrives in the store (as root)")
+	return cmd
+}
+
+// isOurs reports whether a program in core_pattern, with its arguments, is the handler.
+func isOurs(program string) bool {
+	fields := strings.Fields(program)
+	return len(fields) > 1 && filepath.Base(fields[0]) == "sfcore-crash" && slices.Contains(fields, "pipe")
 }
 
 // setting reads a setting of the kernel.
@@ -55,10 +79,10 @@ func inForce(pattern, limit string) []string {
 	case pattern == "":
 		return []string{"kernel.core_pattern is empty: nobody handles crashes"}
 	case strings.HasPrefix(pattern, "@"):
-		lines = bySocket(strings.TrimLeft(pattern, "@"))
+		lines = bySocket(strings.TrimLeft(pattern, "@"), maxAccept)
 	case !isPipe:
 		return []string{fmt.Sprintf("crashes write cores: kernel.core_pattern is %q", pattern)}
-	case len(fields) < 2 || filepath.Base(fields[0]) != "sfcore-crash" || !slices.Contains(fields, "pipe"):
+	case !isOurs(program):
 		return []string{fmt.Sprintf("crashes are handled by another program: kernel.core_pattern is %q", pattern)}
 	default:
 		lines = append(lines, fmt.Sprintf("crashes are handled by %s", fields[0]))
@@ -75,14 +99,24 @@ func inForce(pattern, limit string) []string {
 	return lines
 }
 
+// maxAccept is how long a daemon may take to close a connection that is no crash.
+const maxAccept = 3 * time.Second
+
 // bySocket says whether a program takes crashes from a socket. Asking makes a daemon of
 // sfcore say that a process has connected without a crash.
-func bySocket(name string) []string {
-	conn, err := net.Dial("unix", name)
+func bySocket(name string, most time.Duration) []string {
+	conn, err := net.DialTimeout("unix", name, most)
 	if err != nil {
-		return []string{fmt.Sprintf("crashes are handed over by the socket %s, but nobody takes them: %v", name, err)}
+		return []string{
+			fmt.Sprintf("crashes are handed over by the socket %s, but nobody takes them: %v", name, err),
+			"until a daemon listens there, crashes are lost",
+		}
 	}
-	_ = conn.Close()
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetReadDeadline(time.Now().Add(most))
+	if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		return []string{fmt.Sprintf("crashes are handed over by the socket %s, which is held for a daemon, but no daemon takes them: processes that crash wait until one does", name)}
+	}
 	return []string{fmt.Sprintf("crashes are handed over by the socket %s, where a program listens", name)}
 }
 

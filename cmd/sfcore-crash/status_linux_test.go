@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/sfcore/sfcore/internal/crash"
 )
 
 func TestInForce(t *testing.T) {
@@ -30,6 +34,45 @@ func TestInForce(t *testing.T) {
 		got := strings.Join(inForce(tt.pattern, tt.limit), "\n")
 		if !strings.Contains(got, tt.want) || !strings.Contains(tt.want, "\nbut ") && !strings.Contains(tt.want, "nobody") && strings.Contains(got, "but ") {
 			t.Errorf("%q, %s: got %q, want %q", tt.pattern, tt.limit, got, tt.want)
+		}
+	}
+}
+
+// A socket that is only held for a daemon is told from one with a daemon.
+func TestBySocket(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(bySocket(name, 50*time.Millisecond), "; "); !strings.Contains(got, "no daemon takes them") {
+		t.Errorf("held: got %s", got)
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	if got := strings.Join(bySocket(name, 10*time.Second), "; "); !strings.HasSuffix(got, "where a program listens") {
+		t.Errorf("served: got %s", got)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(bySocket(name, time.Second), "; "); !strings.Contains(got, "nobody takes them") || !strings.Contains(got, "crashes are lost") {
+		t.Errorf("closed: got %s", got)
+	}
+}
+
+// No crash is made where it would write a core, or go to another program.
+func TestNoTestCrash(t *testing.T) {
+	for _, pattern := range []string{"", "core", "|/usr/lib/systemd/systemd-coredump %P"} {
+		if line, err := testCrash(t.Context(), crash.DefaultConfig(), pattern); err == nil {
+			t.Errorf("%q: got %s", pattern, line)
 		}
 	}
 }

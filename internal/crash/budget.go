@@ -65,7 +65,7 @@ func parseCounts(text []byte) (*Counts, error) {
 // counts it. refused is how many were not, in the span of time before, if this crash
 // begins a new one.
 func (c *Counts) within(rate Rate, program string, uid int, now time.Time) (ok bool, refused int) {
-	key := fmt.Sprintf("%d %s", uid, program)
+	key := rateKey(program, uid)
 	w := c.Rates[key]
 	if w == nil || now.Sub(w.Since) >= rate.Per.Duration || now.Before(w.Since) {
 		if w != nil {
@@ -83,6 +83,9 @@ func (c *Counts) within(rate Rate, program string, uid int, now time.Time) (ok b
 	w.Crashes++
 	return true, refused
 }
+
+// rateKey is under which the crashes of a program of a user are counted.
+func rateKey(program string, uid int) string { return fmt.Sprintf("%d %s", uid, program) }
 
 // forgetRates drops what is over, and then the oldest.
 func (c *Counts) forgetRates(per time.Duration, now time.Time) {

@@ -368,3 +368,36 @@ func (s *Store) Remove(id string) error {
 	}
 	return fmt.Errorf("%q in %s: %w", id, s.dir, ErrNone)
 }
+
+// ByProcess returns the newest record of a process that crashed since a moment, nil if
+// there is none.
+func (s *Store) ByProcess(pid int, since time.Time) (*Record, error) {
+	all, err := s.list()
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range slices.Backward(all) {
+		if !strings.HasSuffix(k.id, fmt.Sprint("-", pid)) || !slices.Contains(k.files, k.id+recordSuffix) {
+			continue
+		}
+		if r, err := s.read(k.id); err != nil || r.PID == pid && !r.Time.Before(since.Truncate(time.Second)) {
+			return r, err
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none
+}
+
+// Forget removes a crash, and does not count it.
+func (s *Store) Forget(r *Record) error {
+	err := s.update(func(c *Counts) {
+		if k := c.Kinds[r.Kind]; k != nil {
+			if k.Count--; k.Count <= 0 {
+				delete(c.Kinds, r.Kind)
+			}
+		}
+		if w := c.Rates[rateKey(r.Program, r.UID)]; w != nil && w.Crashes > 0 {
+			w.Crashes--
+		}
+	})
+	return errors.Join(err, s.Remove(r.ID))
+}

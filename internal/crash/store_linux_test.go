@@ -180,6 +180,36 @@ func TestStoreModes(t *testing.T) {
 	}
 }
 
+// A crash that is forgotten leaves no trace, and another of its kind keeps its own.
+func TestStoreForget(t *testing.T) {
+	s := newStore(t, 10, 1<<20)
+	now := time.Now()
+	for _, id := range []string{"1-7", "2-17", "3-7"} {
+		add(t, s, id, "a", 10)
+		r := &Record{Schema: Schema, ID: id, Kind: "a", Program: "/p", UID: os.Getuid(), GID: os.Getgid(), PID: 7, Time: now}
+		if id == "2-17" {
+			r.PID = 17
+		}
+		if err := s.put(r); err != nil || !s.within(Rate{Crashes: 9, Per: duration{time.Hour}}, "/p", r.UID, now, func(string) {}) {
+			t.Fatal(err)
+		}
+	}
+	r, err := s.ByProcess(7, now)
+	if err != nil || r == nil || r.ID != "3-7" {
+		t.Fatalf("got %+v, %v", r, err)
+	}
+	if other, err := s.ByProcess(7, now.Add(time.Hour)); other != nil || err != nil {
+		t.Errorf("got %+v, %v of a time to come", other, err)
+	}
+	if err := s.Forget(r); err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Counts()
+	if err != nil || c.Kinds["a"].Count != 2 || c.Rates[rateKey("/p", os.Getuid())].Crashes != 2 || ids(t, s) != "2-17 1-7" || s.Report("3-7") != "" {
+		t.Errorf("got %+v, %v, %s", c, err, ids(t, s))
+	}
+}
+
 func TestKinds(t *testing.T) {
 	moment := func(n int) time.Time { return time.Unix(int64(n), 0) }
 	got := Kinds([]Record{

@@ -26,7 +26,7 @@ func main() {
 	damages := flag.Int("damage", 200, "have a process read so many times by damaged streams")
 	build := flag.String("build", "", "only build the programs, in `DIR`")
 	built := flag.String("built", "", "run in `DIR`, where the programs are built")
-	parts := flag.String("parts", "pipe,damage,sockets", "run these `PARTS`; also: peers, systemd")
+	parts := flag.String("parts", "pipe,damage,watch,sockets", "run these `PARTS`; also: peers, systemd")
 	peer := flag.String("peer", "", "also measure the program of this core_`PATTERN`: that of systemd-coredump")
 	flag.Parse()
 	if args := flag.Args(); len(args) == 4 && args[0] == damageWord {
@@ -42,6 +42,7 @@ func main() {
 		err = run(*built, strings.Split(*parts, ","), map[string]func(*bench) error{
 			"pipe":    func(b *bench) error { return b.pipe(*rounds) },
 			"damage":  func(b *bench) error { return b.damaged(*damages) },
+			"watch":   (*bench).watched,
 			"sockets": (*bench).sockets,
 			"peers":   func(b *bench) error { return b.peers(*rounds, *peer) },
 			"systemd": (*bench).systemd,
@@ -109,7 +110,7 @@ func (b *bench) pipe(rounds int) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(b.equal("|"), b.noCore(), b.held(rounds), b.flood(), done())
+	return errors.Join(b.equal("|"), b.noCore(), b.arrives("|"), b.held(rounds), b.flood(), done())
 }
 
 // pipePattern is core_pattern for a handler of each crash.
@@ -135,7 +136,7 @@ func (b *bench) sockets() error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(b.equal(mode), b.noCore(), done()); err != nil {
+		if err := errors.Join(b.equal(mode), b.noCore(), b.arrives(mode), done(), b.kept(mode)); err != nil {
 			return fmt.Errorf("%s: %w", mode, err)
 		}
 	}
