@@ -21,7 +21,7 @@ type snapshot struct {
 	byID    map[int]*core.Thread
 	ids     map[*core.Thread]int
 
-	stacks map[int]*stack // by thread id; of maxStacks threads
+	stacks map[int]*stack // by thread id; see maxStacks
 	recent []int          // their ids, the one longest unused first
 	files  fileCache
 

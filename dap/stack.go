@@ -14,8 +14,13 @@ import (
 	"github.com/sfcore/sfcore/unwind"
 )
 
-// maxStacks bounds the stacks that are kept. One that is not is walked again.
-const maxStacks = 256
+// maxStacks bounds the stacks that are kept, and maxKeptFrames the frames of all but
+// the newest: a frame takes 700 bytes, and clients ask for the stacks of all threads.
+// One that is not kept is walked again.
+const (
+	maxStacks     = 256
+	maxKeptFrames = 1 << 17
+)
 
 // maxLevels bounds the frames of one response, for clients that ask for all of a
 // runaway recursion. The total tells them that there are more.
@@ -56,6 +61,7 @@ func (s *session) stack(ctx context.Context, id int) (*stack, error) {
 	if ctx.Err() != nil {
 		return nil, errCancelled
 	}
+	snap.forget(maxStacks-1, maxKeptFrames)
 	walker := snap.process.NewWalker()
 	st := &stack{walked: walker.Walk(th)}
 	st.Thread = *walker.Describe(st.walked, true)
@@ -68,13 +74,22 @@ func (s *session) stack(ctx context.Context, id int) (*stack, error) {
 		st.physical = append(st.physical, physical)
 		st.sourced = st.sourced || s.local(st.Frames[i].File) != ""
 	}
-	if len(snap.recent) >= maxStacks {
-		delete(snap.stacks, snap.recent[0])
-		snap.recent = snap.recent[1:]
-	}
 	snap.stacks[id] = st
 	snap.recent = append(snap.recent, id)
 	return st, nil
+}
+
+// forget forgets the stacks that were walked first, down to so many stacks and frames.
+func (s *snapshot) forget(stacks, frames int) {
+	all := 0
+	for _, st := range s.stacks {
+		all += len(st.Frames)
+	}
+	for len(s.recent) > 0 && (len(s.recent) > stacks || all > frames) {
+		all -= len(s.stacks[s.recent[0]].Frames)
+		delete(s.stacks, s.recent[0])
+		s.recent = s.recent[1:]
+	}
 }
 
 func (s *session) stackTrace(ctx context.Context, args *godap.StackTraceArguments) (any, error) {

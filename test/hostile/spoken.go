@@ -78,6 +78,27 @@ func spoken() []input {
 			f.program(append(functions(20000, func(i int) string { return fmt.Sprintf("_Z7f%06d%si", i, strings.Repeat("K", 10)) }), walk)...)
 			return f.session(process{}, repeat(5000, "evaluate", func(i int) any { return map[string]any{"expression": fmt.Sprint("g", i), "context": "watch"} })...)
 		}},
+		{"dap-stacks", "requests for the stacks of 12 threads that share 262,144 frames", false, func(f *folder) []string {
+			f.program(walk)
+			return f.session(process{stack: deep(), threads: 12}, repeat(12, "stackTrace", func(i int) any {
+				return map[string]any{"threadId": i + 1, "startFrame": 0, "levels": 20}
+			})...)
+		}},
+		{"dap-pages", "requests for 2,000 pages of a stack of 262,144 frames", false, func(f *folder) []string {
+			f.program(walk)
+			return f.session(process{stack: deep()}, repeat(2000, "stackTrace", func(i int) any {
+				return map[string]any{"threadId": 1, "startFrame": i * 1000 % 262144, "levels": 1000}
+			})...)
+		}},
+		{"dap-threads", "50 requests for the names of 100,000 threads", false, func(f *folder) []string {
+			f.program(walk)
+			return f.session(process{threads: 100000}, repeat(50, "threads", func(int) any { return nil })...)
+		}},
+		{"dap-scopes", "requests for the registers and variables of 20,000 frames", false, func(f *folder) []string {
+			f.program(walk)
+			requests := repeat(20, "stackTrace", func(i int) any { return map[string]any{"threadId": 1, "startFrame": i * 1000, "levels": 1000} })
+			return f.session(process{stack: deep()}, append(requests, repeat(20000, "scopes", func(i int) any { return map[string]any{"frameId": 1000 + i} })...)...)
+		}},
 		{"dap-locals", "requests for all variables of 300 frames, each of a structure of 16,384 members", false, func(f *folder) []string {
 			d := newDwarf()
 			d.define(6, tagStruct, true, atName, asString, atSize, asUdata)
