@@ -64,6 +64,10 @@ func readable(cmd *cobra.Command, s *settings, format string) ([]crash.Record, e
 	if denied > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %s of other users %s not shown; root sees all\n", many(denied, "crash", "crashes"), was(denied))
 	}
+	if errors.Is(err, crash.ErrLarge) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %s\n", display.Text(err.Error()))
+		err = nil
+	}
 	return records, err
 }
 

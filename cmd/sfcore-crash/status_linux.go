@@ -133,11 +133,17 @@ func writeStore(out io.Writer, c *crash.Config) {
 	records, denied, err := store.Records()
 	if err != nil {
 		fmt.Fprintf(out, "the store: %v\n", err)
-		return
+		if !errors.Is(err, crash.ErrLarge) {
+			return
+		}
 	}
 	fmt.Fprintf(out, "%s in %s\n", many(len(records)+denied, "crash is kept", "crashes are kept"), c.Store)
 	counts, err := store.Counts()
-	if errors.Is(err, fs.ErrPermission) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return
+	case counts == nil:
+		fmt.Fprintf(out, "the counts: %v\n", err)
 		return
 	}
 	total := 0

@@ -6,6 +6,7 @@ package crash
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -101,8 +102,9 @@ func DefaultConfig() *Config {
 	}
 }
 
-// maxConfig bounds the file, in bytes.
-const maxConfig = 1 << 20
+// maxConfig bounds the file, in bytes. 500 rules fit. The decoder takes the square of
+// the parts of a key.
+const maxConfig = 64 << 10
 
 // ReadConfig reads a configuration. Without a file it is the default one. The error
 // names the file and what is wrong.
@@ -120,18 +122,26 @@ func ReadConfig(name string) (*Config, error) {
 	return c, nil
 }
 
+var errTooLong = errors.New("the file is too long")
+
 // readSmall reads a file of up to most bytes.
 func readSmall(name string, most int64) ([]byte, error) {
-	st, err := os.Stat(name)
-	switch {
+	switch st, err := os.Stat(name); {
 	case err != nil:
 		return nil, err
 	case !st.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: not a regular file", name)
-	case st.Size() > most:
-		return nil, fmt.Errorf("%s: has more than %v", name, limit.Size(most))
 	}
-	return os.ReadFile(name)
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if int64(len(text)) > most {
+		return nil, fmt.Errorf("%s: %w: it has more than %v", name, errTooLong, limit.Size(most))
+	}
+	return text, err
 }
 
 func parseConfig(text string) (*Config, error) {

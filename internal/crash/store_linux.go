@@ -182,8 +182,18 @@ func (s *Store) put(r *Record) error {
 	return os.Chown(name, r.UID, r.GID)
 }
 
-// maxRecord bounds a record, in bytes.
-const maxRecord = 1 << 20
+const (
+	// maxRecord bounds a record, in bytes.
+	maxRecord = 1 << 20
+	// usualRecord is what a record may have, and maxLarge what those that have more may
+	// have beyond that together, in bytes. Most have 1 KiB. A record belongs to the user
+	// of the process, who may write anything, and root reads it.
+	usualRecord = 8 << 10
+	maxLarge    = 16 << 20
+)
+
+// ErrLarge is for records that are left out as they are too large.
+var ErrLarge = errors.New("records are larger than those that are written, and not read")
 
 // kept is a crash by its files.
 type kept struct {
@@ -280,36 +290,49 @@ func (s *Store) removeFiles(k *kept) error {
 var ErrNone = errors.New("no such crash")
 
 // Records yields the records that the caller may read, the newest first. denied is how
-// many there are besides.
+// many there are besides. With [ErrLarge] there are others that are too large.
 func (s *Store) Records() (records []Record, denied int, err error) {
 	all, err := s.list()
 	if err != nil {
 		return nil, 0, err
 	}
 	slices.Reverse(all)
+	large, left := 0, int64(maxLarge)
 	for _, k := range all {
-		r, err := s.read(k.id)
+		r, size, err := s.readSized(k.id, usualRecord+max(0, left))
+		left -= max(0, size-usualRecord)
 		switch {
+		case errors.Is(err, errTooLong):
+			large++
 		case errors.Is(err, fs.ErrPermission):
 			denied++
 		case err == nil:
 			records = append(records, *r)
 		}
 	}
-	return records, denied, nil
+	if large > 0 {
+		err = fmt.Errorf("%s: %d %w", s.dir, large, ErrLarge)
+	}
+	return records, denied, err
 }
 
 func (s *Store) read(id string) (*Record, error) {
-	text, err := readSmall(s.path(id, recordSuffix), maxRecord)
+	r, _, err := s.readSized(id, maxRecord)
+	return r, err
+}
+
+// readSized reads a record of up to most bytes, and returns how many it has.
+func (s *Store) readSized(id string, most int64) (*Record, int64, error) {
+	text, err := readSmall(s.path(id, recordSuffix), min(most, maxRecord))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	r := new(Record)
 	if err := json.Unmarshal(text, r); err != nil || r.Schema != Schema {
-		return nil, fmt.Errorf("%s: not a record of a crash (%s): %w", s.path(id, recordSuffix), Schema, err)
+		return nil, int64(len(text)), fmt.Errorf("%s: not a record of a crash (%s): %w", s.path(id, recordSuffix), Schema, err)
 	}
 	r.ID = id
-	return r, nil
+	return r, int64(len(text)), nil
 }
 
 // Find returns the record of a crash, by its id, the beginning of one, or "last".
@@ -349,7 +372,7 @@ func (s *Store) Core(id string) string { return s.existing(id, coreSuffix) }
 
 func (s *Store) existing(id, suffix string) string {
 	name := s.path(id, suffix)
-	if _, err := os.Stat(name); err != nil {
+	if st, err := os.Lstat(name); err != nil || !st.Mode().IsRegular() {
 		return ""
 	}
 	return name

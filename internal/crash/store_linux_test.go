@@ -2,6 +2,7 @@ package crash
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -223,5 +224,31 @@ func TestKinds(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// Records that are larger than any that is written share an allowance, and what is left
+// out is an error besides the others. A report that is a link is not there.
+func TestHostileRecords(t *testing.T) {
+	s := newStore(t, 100, 1<<40)
+	large := `{"schema":"` + Schema + `","problems":["` + strings.Repeat("x", maxRecord-100) + `"]}`
+	const most = maxLarge / (maxRecord - usualRecord)
+	for i := range most + 3 {
+		if err := os.WriteFile(s.path(fmt.Sprint(100+i), recordSuffix), []byte(large), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(s.path("1", recordSuffix), []byte(`{"schema":"`+Schema+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	records, _, err := s.Records()
+	if !errors.Is(err, ErrLarge) || len(records) > most+1 || len(records) < most || records[len(records)-1].ID != "1" {
+		t.Errorf("got %d records, %v", len(records), err)
+	}
+	if err := os.Symlink(s.path("1", recordSuffix), s.path("1", reportSuffix)); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Report("1"); got != "" {
+		t.Errorf("got the report %s, which is a link", got)
 	}
 }

@@ -30,7 +30,7 @@ type suite struct {
 func main() {
 	var s suite
 	flags := flag.NewFlagSet("hostile", flag.ExitOnError)
-	flags.StringVar(&s.sfcore, "sfcore", "", "the `program` to run; it is built if none is given")
+	flags.StringVar(&s.sfcore, "sfcore", "", "the `program` to run, with sfcore-crash next to it; both are built if none is given")
 	flags.StringVar(&s.keep, "keep", "", "make the files in this `directory` and keep them")
 	flags.BoolVar(&s.quick, "quick", false, "run only inputs that are made and read in about a second")
 	list := flags.Bool("list", false, "print the inputs and run none")
@@ -86,7 +86,7 @@ func (s *suite) run(out io.Writer, chosen []input) (ok bool, err error) {
 	}
 	if s.sfcore == "" {
 		program = filepath.Join(dir, "sfcore")
-		build := exec.Command("go", "build", "-o", program, "./cmd/sfcore")
+		build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/sfcore", "./cmd/sfcore-crash")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			return false, fmt.Errorf("building sfcore: %w", err)
