@@ -88,13 +88,12 @@ func openBytes(data []byte) (*Image, error) {
 		return nil, err
 	}
 	img := &Image{Arch: a, Size: uint64(len(data)), Problems: f.Problems, OnClose: func() {}}
-	space := memreader.NewSpace(segments(f))
-	img.Mem = space
-
 	n := notes{img: img, order: f.ByteOrder()}
 	if err := n.read(f); err != nil {
 		return nil, err
 	}
+	space := memreader.NewSpace(append(notDumped(n.loads), segments(f)...))
+	img.Mem = space
 	img.file = f
 	if img.loads = n.loads; img.loads == nil {
 		img.loads = loadsOf(f.Progs)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/memreader"
 )
 
 // Load is a mapping as the program headers of a core describe it.
@@ -53,6 +54,15 @@ func parseLoads(desc []byte, order binary.ByteOrder) []Load {
 		ls = append(ls, newLoad(order.Uint64(desc), order.Uint64(desc[8:]), uint32(order.Uint64(desc[16:]))))
 	}
 	return disjointLoads(ls)
+}
+
+// notDumped returns listed mappings as memory without bytes.
+func notDumped(loads []Load) []memreader.Segment {
+	segs := make([]memreader.Segment, len(loads))
+	for i, l := range loads {
+		segs[i] = memreader.Segment{Addr: l.Lo, Size: l.Hi - l.Lo, Why: memreader.NotDumped}
+	}
+	return segs
 }
 
 // disjointLoads sorts mappings, and cuts off what an earlier one covers.

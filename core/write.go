@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/memreader"
@@ -140,9 +141,13 @@ func (c *coreWriter) read(lo, hi uint64) (data []byte, next uint64) {
 }
 
 // add adds a part of a mapping, with its bytes if data is not nil. Parts that touch
-// become one.
+// become one. Without bytes, only parts of files are segments: gdb shows what is in
+// others as zeros.
 func (c *coreWriter) add(l *Load, lo, hi uint64, data []byte) {
 	if lo >= hi {
+		return
+	}
+	if m := c.img.Mapping(lo); data == nil && (m == nil || !strings.HasPrefix(m.Path, "/")) {
 		return
 	}
 	if n := len(c.segs); data != nil && lo > l.Lo && n > 0 && c.segs[n-1].hi == lo && c.segs[n-1].size > 0 {

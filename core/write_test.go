@@ -142,6 +142,20 @@ func checkWritten(t *testing.T, whole *Image, keep []Range, want string) {
 			t.Errorf("segment %+v of a file of %d bytes", p, out.Len())
 		}
 	}
+	for _, l := range whole.Loads() {
+		for off := uint64(0); off < min(l.Hi-l.Lo, 1<<16); off += minPage {
+			at := l.Lo + off
+			_, err := small.Mem.ReadMem(make([]byte, 1), at)
+			if f, ok := errors.AsType[*memreader.FaultError](err); ok && f.Why != memreader.NotDumped {
+				t.Errorf("memory at %#x: got %v", at, err)
+			}
+		}
+	}
+	for _, p := range small.file.Progs {
+		if p.Type == elfx.ProgLoad && p.Filesz == 0 && small.Mapping(p.Vaddr).Path == "" {
+			t.Errorf("gdb would show zeros at %#x", p.Vaddr)
+		}
+	}
 	var again bytes.Buffer
 	if _, err := small.WriteCore(&again, keep); err != nil || !bytes.Equal(again.Bytes(), out.Bytes()) {
 		t.Errorf("written again: %v, %d bytes of %d", err, again.Len(), out.Len())

@@ -40,8 +40,10 @@ func TestShrink(t *testing.T) {
 	tools := map[string][]string{
 		"sfcore": {sfcore, "bt", "--locals", "--format", "json", "-v", "CORE"},
 		"info":   {sfcore, "info", "CORE"},
-		"gdb": {"gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "thread apply all bt", "-ex", "bt full", "-ex", "info locals",
-			"-ex", "print *list", "-ex", "print *list->next", "-ex", "print numbers[1]", "-ex", "info sharedlibrary", "-ex", "info threads", "PROG", "CORE"},
+		"gdb": {
+			"gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "thread apply all bt", "-ex", "bt full",
+			"-ex", "info locals", "-ex", "print *list", "-ex", "print *list->next", "-ex", "print numbers[1]", "-ex", "info sharedlibrary", "-ex", "info threads", "PROG", "CORE",
+		},
 		"eu-stack": {"eu-stack", "--core", "CORE", "-e", "PROG"},
 		"lldb":     {"lldb", "-b", "-o", "bt all", "-o", "frame variable", "PROG", "-c", "CORE"},
 	}
@@ -53,8 +55,10 @@ func TestShrink(t *testing.T) {
 			if out, err := exec.Command(build[0], build[1:]...).CombinedOutput(); err != nil {
 				t.Skipf("%s is needed: %v\n%s", build[0], err, out)
 			}
-			dump := exec.Command("gdb", append([]string{"-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "handle SIGURG nostop noprint",
-				"-ex", "run", "-ex", "generate-core-file " + core, "--args", prog}, p.args...)...)
+			dump := exec.Command("gdb", append([]string{
+				"-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "handle SIGURG nostop noprint",
+				"-ex", "run", "-ex", "generate-core-file " + core, "--args", prog,
+			}, p.args...)...)
 			dump.Env = []string{"GOTRACEBACK=crash", "PATH=" + os.Getenv("PATH")}
 			if out, err := dump.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
