@@ -222,3 +222,29 @@ func testFull(t *testing.T) {
 		})
 	}
 }
+
+// A report that the store does not take is in the journal, though it takes the record.
+func TestUnkeptReport(t *testing.T) {
+	testkit.NeedRestart(t)
+	dir, c := t.TempDir(), DefaultConfig()
+	c.Store, c.Time = dir+"/store", duration{20 * time.Second}
+	err := errors.Join(os.Mkdir(c.Store, 0o700), os.WriteFile(c.Store+"/1-7"+reportSuffix+partSuffix, nil, 0o600), os.WriteFile(dir+"/core", theDump(), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(dir + "/core")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	next := journal(t, dir)
+	h := newHandler(t, c, outlineLine+sigLine(t)+unkeptLines(3), dir+"/journal", func(string) {})
+	r, err := h.HandleCore(t.Context(), &CoreFile{ID: "1-7", File: f, Size: int64(len(theDump())), UID: os.Getuid(), GID: os.Getgid()}, ReaderOptions{})
+	if err != nil || r.Kept != KeepLine {
+		t.Fatalf("got %+v, %v", r, err)
+	}
+	checkUnkept(t, next(), unkeptLines(3))
+	if stored, err := h.store.Find("1-7"); err != nil || !strings.Contains(strings.Join(stored.Problems, ";"), "the journal has it") {
+		t.Errorf("got %+v, %v", stored, err)
+	}
+}
