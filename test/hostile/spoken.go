@@ -84,9 +84,9 @@ func spoken() []input {
 				return map[string]any{"threadId": i + 1, "startFrame": 0, "levels": 20}
 			})...)
 		}},
-		{"dap-pages", "requests for 2,000 pages of a stack of 262,144 frames", false, func(f *folder) []string {
+		{"dap-pages", "requests for all pages of a stack of 262,144 frames", false, func(f *folder) []string {
 			f.program(walk)
-			return f.session(process{stack: deep()}, repeat(2000, "stackTrace", func(i int) any {
+			return f.session(process{stack: deep()}, repeat(262, "stackTrace", func(i int) any {
 				return map[string]any{"threadId": 1, "startFrame": i * 1000 % 262144, "levels": 1000}
 			})...)
 		}},
