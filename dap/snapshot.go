@@ -25,6 +25,8 @@ type snapshot struct {
 	recent []int          // their ids, the one longest unused first
 	files  fileCache
 
+	outlines outlines
+
 	remote    []remoteFile
 	remoteIDs map[remoteFile]int // their indexes
 }

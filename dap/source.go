@@ -93,19 +93,9 @@ func (s *snapshot) listingAt(addr, boundary uint64) (listing, bool) {
 	}
 	_, start := s.symbol(addr)
 	if start == 0 || addr-start > maxFunction {
-		start = boundary
-		if lines := s.before(boundary, listingAhead); len(lines) > 0 {
-			start = lines[0].addr
-		}
+		start = s.outlines.start(s, boundary)
 	}
-	index := 0
-	for at := start; ; index++ {
-		l := s.lineAt(words, at)
-		if l.end() > addr || l.end() <= at {
-			break
-		}
-		at = l.end()
-	}
+	index := s.outlines.instruction(s, words, start, addr)
 	return listing{start: start, page: index / listingPage, line: listingHead + index%listingPage + 1}, true
 }
 

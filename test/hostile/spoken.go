@@ -90,6 +90,12 @@ func spoken() []input {
 				return map[string]any{"threadId": 1, "startFrame": i * 1000 % 262144, "levels": 1000}
 			})...)
 		}},
+		{"dap-listings", "requests for 20,000 frames in a function of 256 KiB without sources", false, func(f *folder) []string {
+			f.program(append(symbols(1, func(int) (uint32, uint64, uint64) { return 1, textAt, textSize }, []byte("\x00f\x00")), walk)...)
+			return f.session(process{stack: frames(20000, func(i int) uint64 { return textSize - 2 - 2*uint64(i%1000) })}, repeat(20, "stackTrace", func(i int) any {
+				return map[string]any{"threadId": 1, "startFrame": i * 1000, "levels": 1000}
+			})...)
+		}},
 		{"dap-threads", "50 requests for the names of 100,000 threads", false, func(f *folder) []string {
 			f.program(walk)
 			return f.session(process{threads: 100000}, repeat(50, "threads", func(int) any { return nil })...)
