@@ -78,7 +78,8 @@ func handle(ctx context.Context, s *settings, args []string, how crash.Stream, c
 // newReadCommand is the process that [crash.Handler] starts. What it reads was made by a
 // stranger, so it has no rights.
 func newReadCommand() *cobra.Command {
-	return &cobra.Command{
+	small := false
+	cmd := &cobra.Command{
 		Use:    "read PID UID GID TIME",
 		Hidden: true,
 		Args:   cobra.ExactArgs(4),
@@ -100,10 +101,20 @@ func newReadCommand() *cobra.Command {
 					return core.Open(ctx, "-", core.Options{File: os.Stdin})
 				},
 			}
-			r.User = asUser(ids[1], ids[2])
+			r.User, r.Small = asUser(ids[1], ids[2]), smallPipes(small)
 			return r.Read(cmd.Context(), os.Stdout)
 		},
 	}
+	cmd.Flags().BoolVar(&small, "small", false, "the handler may want a small core")
+	return cmd
+}
+
+// smallPipes are descriptors that the handler opened behind standard error.
+func smallPipes(given bool) *crash.Small {
+	if !given {
+		return nil
+	}
+	return &crash.Small{Asked: os.NewFile(3, "the handler"), Core: os.NewFile(4, "the small core")}
 }
 
 const (

@@ -139,6 +139,7 @@ func sayHere(line string) { fmt.Fprintln(os.Stderr, "sfcore:", display.Text(stri
 // process.
 func newReadCoreCommand() *cobra.Command {
 	var options crash.ReaderOptions
+	small := false
 	cmd := &cobra.Command{
 		Use:    "read-core NAME UID GID TIME",
 		Hidden: true,
@@ -150,7 +151,7 @@ func newReadCoreCommand() *cobra.Command {
 			if err := errors.Join(err1, err2, err3); err != nil {
 				return err
 			}
-			r := &crash.Reader{Time: most, User: asUser(uid, gid), ReaderOptions: options}
+			r := &crash.Reader{Time: most, User: asUser(uid, gid), ReaderOptions: options, Small: smallPipes(small)}
 			r.Open = func(ctx context.Context) (*core.Image, error) {
 				if st, err := os.Stdin.Stat(); err != nil || !st.Mode().IsRegular() {
 					return nil, errors.Join(fs.ErrInvalid, err)
@@ -161,6 +162,7 @@ func newReadCoreCommand() *cobra.Command {
 			return r.Read(cmd.Context(), os.Stdout)
 		},
 	}
+	cmd.Flags().BoolVar(&small, "small", false, "")
 	cmd.Flags().StringArrayVar(&options.Paths, "path", nil, "")
 	cmd.Flags().StringVar(&options.Sysroot, "sysroot", "", "")
 	return cmd

@@ -73,10 +73,11 @@ type Keep string
 const (
 	KeepLine   Keep = "line"   // when, who, the signature
 	KeepReport Keep = "report" // the stacks of all threads
-	KeepCore   Keep = "core"   // the whole core, compressed
+	KeepSmall  Keep = "small"  // a minimal core, compressed
+	KeepCore   Keep = "core"   // the whole core instead, compressed
 )
 
-var keeps = []Keep{KeepLine, KeepReport, KeepCore}
+var keeps = []Keep{KeepLine, KeepReport, KeepSmall, KeepCore}
 
 // duration is a time as "2s".
 type duration struct{ time.Duration }
@@ -195,7 +196,7 @@ func (r *Rule) check() error {
 		}
 	}
 	if !slices.Contains(keeps, r.Keep) {
-		return fmt.Errorf("keep = %q: use line, report or core", r.Keep)
+		return fmt.Errorf("keep = %q: use line, report, small or core", r.Keep)
 	}
 	return nil
 }
@@ -221,7 +222,12 @@ func (c *Config) decide(r *Record) Keep {
 
 // NeedsMemory reports whether a rule may keep more of a dump than its registers.
 func (c *Config) NeedsMemory() bool {
-	return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Keep != KeepLine && r.Keep != KeepReport })
+	return c.mayKeep(KeepCore)
+}
+
+// mayKeep reports whether a rule keeps something.
+func (c *Config) mayKeep(what Keep) bool {
+	return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Keep == what })
 }
 
 func (r *Rule) fits(crash *Record) bool {

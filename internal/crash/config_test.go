@@ -54,7 +54,7 @@ func TestConfigErrors(t *testing.T) {
 		`memory = "much"`:                "not a size",
 		"[rate]\ncrashes = -1":           "must not be negative",
 		"[rate]\nper = \"1ms\"":          "nor per less than 1s",
-		"[[rule]]\nkeep = \"all\"":       `rule 1: keep = "all": use line, report or core`,
+		"[[rule]]\nkeep = \"all\"":       `rule 1: keep = "all": use line, report, small or core`,
 		"[[rule]]\nsignals = [\"SEGV\"]": `rule 1: signals: "SEGV" is no signal`,
 		"[[rule]]\nprogram = \"[\"":      "rule 1: program",
 	} {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"time"
 
@@ -141,7 +142,19 @@ func (h *Handler) read(ctx context.Context, src *source) error {
 		return h.lost(err)
 	}
 	defer out.Close()
-	cmd := h.Reader(src.args)
+	args := src.args
+	small := h.Config.mayKeep(KeepSmall)
+	if small {
+		args = slices.Insert(slices.Clone(args), 1, "--small")
+	}
+	cmd := h.Reader(args)
+	var pipes *smallCore
+	if small {
+		if pipes, err = openSmall(cmd); err != nil {
+			return h.lost(errors.Join(err, in.Close()))
+		}
+		defer pipes.close()
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = src.file, in, newSaid(h.Say)
 	limits := limit.Limits{Memory: limit.Size(h.Config.Memory), Total: h.Config.Time.Duration}
 	ended := make(chan error, 1)
@@ -169,12 +182,23 @@ func (h *Handler) read(ctx context.Context, src *source) error {
 	}
 	h.decide()
 	keep, said := h.rec.Kept, make(chan answer, 1)
+	if pipes != nil {
+		pipes.decide(keep == KeepSmall)
+	}
 	go func() { said <- h.listen(lines, keep) }() // also while a core is written
 	if keep == KeepCore {
 		h.problem("the core", h.core(ctx, src))
+	} else if keep == KeepSmall {
+		pipes.copy(ctx, h)
 	}
 	src.letGo()
 	a := <-said
+	if keep == KeepSmall {
+		if err := pipes.finish(h, a.named); err != nil {
+			h.problem("the small core", err)
+			h.rec.Kept = KeepReport
+		}
+	}
 	h.rec.Signature = a.signature
 	if a.err != nil {
 		h.problem("the report", a.err)
@@ -187,6 +211,7 @@ func (h *Handler) read(ctx context.Context, src *source) error {
 // answer is what the reader says after it needs the process no more.
 type answer struct {
 	signature *signature.Signature // nil if there is none
+	named     bool                 // it came so far
 	err       error                // why no report is kept
 }
 
@@ -197,6 +222,7 @@ func (h *Handler) listen(lines *bufio.Reader, keep Keep) (a answer) {
 	if err := readLine(lines, sig); err != nil {
 		return answer{err: fmt.Errorf("nothing was named: %w", err)}
 	}
+	a.named = true
 	if sig.Schema != "" {
 		a.signature = sig
 	}

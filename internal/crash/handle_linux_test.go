@@ -45,6 +45,14 @@ func TestMain(m *testing.M) {
 		_, _ = os.Stdout.Write(text)
 	}
 	switch then {
+	case "small", "small hang":
+		s := Small{Asked: os.NewFile(3, "the handler"), Core: os.NewFile(4, "the small core")}
+		if b, _ := io.ReadAll(io.LimitReader(s.Asked, 1)); string(b) == "s" {
+			fmt.Fprint(os.NewFile(4, "the small core"), "a small core")
+		}
+		if then == "small hang" {
+			select {}
+		}
 	case "hang":
 		select {}
 	case "fail":

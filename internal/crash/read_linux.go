@@ -13,6 +13,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/sandbox"
+	"github.com/sfcore/sfcore/internal/shrink"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/report/signature"
@@ -49,6 +50,8 @@ type Reader struct {
 	Time time.Duration
 	// Open opens the head of the dump or the core file, as [core.Open] does.
 	Open func(context.Context) (*core.Image, error)
+	// Small takes a small core, nil if none can be wanted.
+	Small *Small
 	ReaderOptions
 }
 
@@ -81,9 +84,18 @@ func (r *Reader) Read(ctx context.Context, out io.Writer) error {
 	if lacks != nil {
 		img.Problems = append(img.Problems, fmt.Errorf("read without all of the sandbox: %w", lacks))
 	}
-	p := process.New(img, process.Options{Methods: process.Methods(), MaxFrames: maxFrames, MaxTotalTime: r.Time, Paths: r.Paths, Sysroot: r.Sysroot, Context: ctx})
+	of, beside := r.beside(img)
+	p := process.New(of, process.Options{Methods: process.Methods(), MaxFrames: maxFrames, MaxTotalTime: r.Time, Paths: r.Paths, Sysroot: r.Sysroot, Context: ctx})
 	defer p.Close()
-	return writeReport(ctx, out, p)
+	beside.process = p
+	return writeReportWith(ctx, out, p, maxKeptFrames, beside)
+}
+
+// steps are what is done beside the report.
+type steps struct {
+	process *process.Process
+	walked  func(*process.Stack) // with each stack, by several goroutines; nil for nothing
+	leave   func() []string      // when no more is read of the process; returns problems
 }
 
 // walked is a stack that is to be named, or was as it was too long to be kept.
@@ -92,13 +104,23 @@ type walked struct {
 	line  []byte
 }
 
-// writeReport walks all stacks, writes the outline, and then names what it has walked.
-func writeReport(ctx context.Context, out io.Writer, p *process.Process) error {
-	return writeReportWith(ctx, out, p, maxKeptFrames)
+// beside returns the image to make a process of, and what is done with that.
+func (r *Reader) beside(img *core.Image) (*core.Image, *steps) {
+	if r.Small == nil {
+		return img, &steps{leave: func() []string { img.Leave(); return nil }}
+	}
+	s := shrink.New(img)
+	do := &steps{walked: s.Add}
+	do.leave = func() []string {
+		defer img.Leave()
+		return r.Small.make(s, do.process)
+	}
+	return s.Image(), do
 }
 
-// writeReportWith is writeReport that keeps up to so many frames unnamed.
-func writeReportWith(ctx context.Context, out io.Writer, p *process.Process, maxKept int) error {
+// writeReportWith walks all stacks, of which it keeps up to so many frames unnamed,
+// writes the outline, and then names what it has walked.
+func writeReportWith(ctx context.Context, out io.Writer, p *process.Process, maxKept int, beside *steps) error {
 	w := bufio.NewWriterSize(out, 64<<10)
 	threads, waits := p.Threads(), process.NewWaits(p)
 	if len(threads) == 0 {
@@ -116,6 +138,9 @@ func writeReportWith(ctx context.Context, out io.Writer, p *process.Process, max
 	stacks, frames := map[*core.Thread]walked{}, 0
 	for s := range process.Parallel(ctx, p, threads, func(w *process.Walker, th *core.Thread) walked {
 		s := w.Walk(th)
+		if beside.walked != nil {
+			beside.walked(s)
+		}
 		if th.Crashed {
 			o.Kind = signature.Address(w.Outline(s), faultOf(p.Signal()))
 		}
@@ -136,7 +161,7 @@ func writeReportWith(ctx context.Context, out io.Writer, p *process.Process, max
 	if err := writeLine(w, &o); err != nil {
 		return err
 	}
-	p.Image().Leave()
+	problems := beside.leave()
 
 	doc, sig := p.Head(), new(signature.Signature)
 	if s := stacks[threads[0]]; s.stack != nil && threads[0].Crashed {
@@ -163,7 +188,7 @@ func writeReportWith(ctx context.Context, out io.Writer, p *process.Process, max
 	}
 	doc.Waiting = waits.Waiting()
 	doc.Modules = slices.AppendSeq([]report.Module{}, p.Modules())
-	doc.Problems = p.Problems() // also those of modules that were opened for the list
+	doc.Problems = append(p.Problems(), problems...) // also those of modules that were opened for the list
 	_, _ = w.Write(document.TailLine(&doc))
 	return w.Flush()
 }

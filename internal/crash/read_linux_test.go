@@ -18,6 +18,8 @@ import (
 	"github.com/sfcore/sfcore/report/signature"
 )
 
+var nothingBeside = &steps{leave: func() []string { return nil }}
+
 const coresDir = "../../testdata/cores"
 
 // What a reader writes of every core is what the process's report says, with the
@@ -31,7 +33,7 @@ func TestWriteReport(t *testing.T) {
 		p := process.New(img, process.Options{Methods: process.Methods(), Paths: []string{filepath.Join(coresDir, name)}, Context: t.Context()})
 		defer p.Close()
 		var out bytes.Buffer
-		if err := writeReport(t.Context(), &out, p); err != nil {
+		if err := writeReportWith(t.Context(), &out, p, maxKeptFrames, nothingBeside); err != nil {
 			t.Fatal(err)
 		}
 		lines, o, sig := bufio.NewReader(&out), new(outline), new(signature.Signature)
@@ -102,7 +104,7 @@ func TestWriteReportLong(t *testing.T) {
 		if all {
 			most = 3
 		}
-		if err := writeReportWith(t.Context(), &out, p, most); err != nil {
+		if err := writeReportWith(t.Context(), &out, p, most, nothingBeside); err != nil {
 			t.Fatal(err)
 		}
 		_, long[all], _ = strings.Cut(out.String(), `{"schema":"sfcore.report/1"`)

@@ -87,7 +87,7 @@ var imports = map[string]string{
 
 	"internal/delve/backend": "internal/delve/wire",
 
-	"internal/crash": "core internal/display internal/document internal/limit internal/sandbox process report report/signature",
+	"internal/crash": "core internal/display internal/document internal/limit internal/sandbox internal/shrink process report report/signature",
 
 	"cmd/sfcore": "internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 

@@ -110,7 +110,7 @@ func (b *bench) pipe(rounds int) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(b.equal("|"), b.noCore(), b.arrives("|"), b.held(rounds), b.flood(), done())
+	return errors.Join(b.equal("|", "core"), b.equal("|", "small"), b.noCore(), b.arrives("|"), b.held(rounds), b.flood(), done())
 }
 
 // pipePattern is core_pattern for a handler of each crash.
@@ -136,7 +136,7 @@ func (b *bench) sockets() error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(b.equal(mode), b.noCore(), b.arrives(mode), done(), b.kept(mode)); err != nil {
+		if err := errors.Join(b.equal(mode, "core"), b.noCore(), b.arrives(mode), done(), b.kept(mode)); err != nil {
 			return fmt.Errorf("%s: %w", mode, err)
 		}
 	}
@@ -271,12 +271,13 @@ func (b *bench) waitFor(pid int, most time.Duration) (*record, error) {
 	return nil, fmt.Errorf("process %d: no record was kept", pid)
 }
 
-// equal compares reports with the cores of the same crashes, in a mode of core_pattern.
-func (b *bench) equal(mode string) error {
-	if err := b.configure("core", 1000); err != nil {
+// equal compares reports with the cores of the same crashes, whole or small ones, in a
+// mode of core_pattern.
+func (b *bench) equal(mode, keep string) error {
+	if err := b.configure(keep, 1000); err != nil {
 		return err
 	}
-	fmt.Printf("\n| `%s` | threads | frames | size of the core, compressed | differences |\n|---|---|---|---|---|\n", strings.ReplaceAll(mode, "|", "\\|"))
+	fmt.Printf("\n| `%s`, %s | threads | frames | size of the core, compressed | held | differences |\n|---|---|---|---|---|---|\n", strings.ReplaceAll(mode, "|", "\\|"), keep)
 	var failed error
 	said := map[string]bool{}
 	defer func() {
@@ -328,7 +329,7 @@ func (b *bench) equal(mode string) error {
 		if st, err := os.Stat(base + ".core.zst"); err == nil {
 			size = st.Size()
 		}
-		fmt.Printf("| `%s` | %d | %d | %d KiB | %d |\n", name, len(crash.Threads), frames, size>>10, len(differences))
+		fmt.Printf("| `%s` | %d | %d | %d KiB | %.1f ms | %d |\n", name, len(crash.Threads), frames, size>>10, float64(r.Held)/1e6, len(differences))
 		if len(r.Problems) > 0 {
 			differences = append(differences, r.Problems...)
 		}

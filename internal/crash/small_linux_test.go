@@ -1,0 +1,116 @@
+package crash
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/report"
+)
+
+// A small core is kept if a rule asks for it and the reader comes to its end, and never
+// a part of one.
+func TestHandleSmall(t *testing.T) {
+	whole := outlineLine + sigLine(t) + reportLines
+	for _, tt := range []struct {
+		name, reader string
+		rules        []Rule
+		kept         Keep
+		core         string
+		problem      string
+	}{
+		{"wanted", whole + "\x01small", []Rule{{Keep: KeepSmall}}, KeepSmall, "a small core", ""},
+		{"of another program", whole + "\x01small", []Rule{{Keep: KeepSmall, Program: "other"}}, KeepReport, "", ""},
+		{"none made", whole, []Rule{{Keep: KeepSmall}}, KeepReport, "", "the small core: the reader made none"},
+		{"cut", outlineLine + "\x01small hang", []Rule{{Keep: KeepSmall}}, KeepLine, "", "the small core: the reader ended before it was complete"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := DefaultConfig()
+			c.Time, c.Rules = duration{20 * time.Second}, tt.rules
+			if strings.HasSuffix(tt.reader, "hang") {
+				c.Time = duration{300 * time.Millisecond}
+			}
+			r := handle(t, c, bytes.NewReader(theDump()), tt.reader)
+			if r.err != nil || r.rec == nil || r.rec.Kept != tt.kept || !r.dump.closed {
+				t.Fatalf("got %+v, %v, want kept %s", r.rec, r.err, tt.kept)
+			}
+			if got := string(r.file(t, coreSuffix)); got != tt.core {
+				t.Errorf("got the core %q, want %q", got, tt.core)
+			}
+			if got := strings.Join(r.rec.Problems, "; "); tt.problem == "" && got != "" || !strings.Contains(got, tt.problem) {
+				t.Errorf("got the problems %q, want %q", got, tt.problem)
+			}
+			if parts, _ := filepath.Glob(filepath.Join(c.Store, "*"+partSuffix)); parts != nil {
+				t.Errorf("%v is left", parts)
+			}
+		})
+	}
+}
+
+// kept is a file in memory.
+type keptFile struct {
+	bytes.Buffer
+	closed bool
+}
+
+func (f *keptFile) Close() error { f.closed = true; return nil }
+
+// What a reader writes as a small core has the same stacks. Without a rule that asks for
+// one it writes none.
+func TestReadSmall(t *testing.T) {
+	testkit.EachCase(t, coresDir, func(t *testing.T, name string) {
+		opts := process.Options{Methods: process.Methods(), Paths: []string{filepath.Join(coresDir, name)}, Context: t.Context()}
+		for asked, want := range map[string]bool{"s": true, "": false} {
+			img, err := core.Open(t.Context(), filepath.Join(coresDir, name, "core.zst"), core.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			small := &keptFile{}
+			r := &Reader{Small: &Small{Asked: strings.NewReader(asked), Core: small}}
+			of, beside := r.beside(img)
+			p := process.New(of, opts)
+			beside.process = p
+			if err := writeReportWith(t.Context(), io.Discard, p, maxKeptFrames, beside); err != nil {
+				t.Fatal(err)
+			}
+			if whole, err := p.Report(t.Context(), p.Threads()); err != nil {
+				t.Error(err)
+			} else if got := stacksOf(t, small, opts); small.closed != true || want && !reflect.DeepEqual(got, whole.Threads) || !want && got != nil {
+				t.Errorf("asked %q: got other stacks: %d bytes", asked, small.Len())
+			}
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// stacksOf returns the stacks of a core, nil if there is none.
+func stacksOf(t *testing.T, f *keptFile, opts process.Options) []report.Thread {
+	if f.Len() == 0 {
+		return nil
+	}
+	name := filepath.Join(t.TempDir(), "small")
+	if err := os.WriteFile(name, f.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	img, err := core.Open(t.Context(), name, core.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := process.New(img, opts)
+	defer p.Close()
+	r, err := p.Report(t.Context(), p.Threads())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Threads
+}
