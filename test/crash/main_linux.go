@@ -26,7 +26,7 @@ func main() {
 	damages := flag.Int("damage", 200, "have a process read so many times by damaged streams")
 	build := flag.String("build", "", "only build the programs, in `DIR`")
 	built := flag.String("built", "", "run in `DIR`, where the programs are built")
-	parts := flag.String("parts", "pipe,damage,watch,sockets", "run these `PARTS`; also: peers, systemd")
+	parts := flag.String("parts", "pipe,damage,watch,sockets", "run these `PARTS`; also: races, peers, systemd")
 	peer := flag.String("peer", "", "also measure the program of this core_`PATTERN`: that of systemd-coredump")
 	flag.Parse()
 	if args := flag.Args(); len(args) == 4 && args[0] == damageWord {
@@ -42,6 +42,7 @@ func main() {
 		err = run(*built, strings.Split(*parts, ","), map[string]func(*bench) error{
 			"pipe":    func(b *bench) error { return b.pipe(*rounds) },
 			"damage":  func(b *bench) error { return b.damaged(*damages) },
+			"races":   (*bench).races,
 			"watch":   (*bench).watched,
 			"sockets": (*bench).sockets,
 			"peers":   func(b *bench) error { return b.peers(*rounds, *peer) },
@@ -204,6 +205,7 @@ func (b *bench) build() error {
 	for _, c := range [][]string{
 		{"go", "build", "-trimpath", "-o", b.dir, "./cmd/sfcore", "./cmd/sfcore-crash", "./test/crash"},
 		{"cc", "-g", "-O1", "-o", b.dir + "/threads", "test/crash/programs/threads.c", "-lpthread"},
+		{"cc", "-g", "-O1", "-o", b.dir + "/exec", "test/crash/programs/exec.c", "-lpthread"},
 		{"c++", "-g", "-O1", "-o", b.dir + "/throw", "test/crash/programs/throw.cc", "-lpthread"},
 		{"go", "build", "-trimpath", "-o", b.dir + "/gopanic", "test/crash/programs/panic.go"},
 		{"rustc", "-g", "-C", "opt-level=1", "-o", b.dir + "/rustpanic", "test/crash/programs/panic.rs"},
