@@ -176,6 +176,9 @@ func (h *Handler) read(ctx context.Context, src *source) error {
 	if src.asks && !h.store.within(h.Config.Rate, h.rec.Program, h.rec.UID, h.begun, h.Say) {
 		src.letGo()
 		h.rec = nil
+		if pipes != nil {
+			pipes.decide(false) // or it would wait
+		}
 		out.Close() // which ends the reader
 		<-ended     //nolint:errcheck // it was cut off
 		return nil

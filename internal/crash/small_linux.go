@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 
+	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/internal/shrink"
 	"github.com/sfcore/sfcore/process"
 )
@@ -90,7 +91,7 @@ func (s *smallCore) copy(ctx context.Context, h *Handler) {
 	case n == 0:
 		s.err = errors.New("the reader made none")
 	case n == int64(h.Config.CoreSize):
-		s.err = fmt.Errorf("larger than the %v of core-size", h.Config.CoreSize)
+		s.err = fmt.Errorf("larger than the %v of core-size", limit.Size(h.Config.CoreSize))
 	}
 	_, _ = io.Copy(io.Discard, s.core)
 }

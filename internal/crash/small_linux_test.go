@@ -55,7 +55,27 @@ func TestHandleSmall(t *testing.T) {
 	}
 }
 
-// kept is a file in memory.
+// A reader of a core that is over budget does not wait for a decision until its time is up.
+func TestSmallOverBudget(t *testing.T) {
+	testkit.NeedRestart(t)
+	dir, c := t.TempDir(), DefaultConfig()
+	c.Store, c.Time, c.Rules, c.Rate.Crashes = dir+"/store", duration{20 * time.Second}, []Rule{{Keep: KeepSmall}}, 0
+	if err := os.WriteFile(dir+"/core", theDump(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(dir + "/core")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	h, begun := newHandler(t, c, outlineLine+"\x01small", dir+"/journal", func(string) {}), time.Now()
+	r, err := h.HandleCore(t.Context(), &CoreFile{ID: "1-7", File: f, Size: int64(len(theDump())), UID: os.Getuid(), GID: os.Getgid()}, ReaderOptions{})
+	if took := time.Since(begun); r != nil || err != nil || took > c.Time.Duration/2 {
+		t.Errorf("got %+v, %v after %v", r, err, took)
+	}
+}
+
+// keptFile is a file in memory.
 type keptFile struct {
 	bytes.Buffer
 	closed bool
@@ -83,7 +103,7 @@ func TestReadSmall(t *testing.T) {
 			}
 			if whole, err := p.Report(t.Context(), p.Threads()); err != nil {
 				t.Error(err)
-			} else if got := stacksOf(t, small, opts); small.closed != true || want && !reflect.DeepEqual(got, whole.Threads) || !want && got != nil {
+			} else if got := stacksOf(t, small, opts); !small.closed || want && !reflect.DeepEqual(got, whole.Threads) || !want && got != nil {
 				t.Errorf("asked %q: got other stacks: %d bytes", asked, small.Len())
 			}
 			if err := p.Close(); err != nil {
