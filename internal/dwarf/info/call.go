@@ -24,19 +24,35 @@ type CallParameter struct {
 const maxParams = 256
 
 // CallSite describes the call that returns to a link-time address. It returns nil
-// if the call is unknown. Errors are as for Lookup.
+// if the call is unknown. The caller must not change it. Errors are as for Lookup.
 func (d *Data) CallSite(ret uint64) (*CallSite, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if site, ok := d.calls.get(ret); ok {
+		return site, nil
+	}
+	site := d.callSiteTo(ret)
+	err := d.work.take()
+	if err == nil {
+		n := 0
+		if site != nil {
+			n = len(site.Params)
+		}
+		d.calls.put(ret, site, n)
+	}
+	return site, err
+}
+
+func (d *Data) callSiteTo(ret uint64) *CallSite {
 	u := d.unitAt(ret - 1)
 	if u == nil {
-		return nil, d.work.take()
+		return nil
 	}
 	found := u.split().scopesAt(ret - 1)
 	if len(found) == 0 {
-		return nil, d.work.take()
+		return nil
 	}
-	return found[0].callSiteTo(ret), d.work.take()
+	return found[0].callSiteTo(ret)
 }
 
 // Tails are the tail calls of a function: jumps that end it.

@@ -75,9 +75,12 @@ type Data struct {
 	work   work
 	types  map[typeKey]*Type
 	// members and enumerators are those of the types that were asked for.
-	members     kept[memberList]
-	enumerators kept[[]Enumerator]
-	naming      int // types that were named for the one being named
+	members     kept[typeKey, memberList]
+	enumerators kept[typeKey, []Enumerator]
+	// scopes and calls are by link-time address.
+	scopes kept[uint64, []Scope]
+	calls  kept[uint64, *CallSite]
+	naming int // types that were named for the one being named
 }
 
 // New returns the debug information in an ELF file, which must stay valid as

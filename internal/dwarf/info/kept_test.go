@@ -69,3 +69,40 @@ func TestRangesBounded(t *testing.T) {
 		}
 	}
 }
+
+// What was said of code is not found again: 1,000 threads are in the same functions. What
+// came with an error is.
+func TestCodeKept(t *testing.T) {
+	const unit = `
+  subprogram #f name=f low_pc=0x1000 high_pc=0x10
+    variable name=v
+    call_site call_return_pc=0x1008 call_origin=#f
+      call_site_parameter location=55 call_value=31
+`
+	d := made(t, binary.LittleEndian, madeUnit+unit)
+	ask := func() (scopes, params int, err error) {
+		list, err1 := d.Scopes(0x1007)
+		site, err2 := d.CallSite(0x1008)
+		if site != nil {
+			params = len(site.Params)
+		}
+		return len(list), params, errors.Join(err1, err2)
+	}
+	for i := range 3 {
+		before := d.work.done
+		if scopes, params, err := ask(); scopes != 1 || params != 1 || err != nil {
+			t.Fatalf("got %d functions, %d parameters, %v", scopes, params, err)
+		}
+		if steps := d.work.done - before; (steps == 0) != (i > 0) {
+			t.Errorf("time %d: %d steps", i, steps)
+		}
+	}
+	d = made(t, binary.LittleEndian, madeUnit+unit)
+	d.work.limit = 1
+	if _, _, err := ask(); err == nil {
+		t.Error("no error beyond the limit")
+	}
+	if _, ok := d.scopes.get(0x1007); ok {
+		t.Error("what a limit cut off is kept")
+	}
+}

@@ -53,32 +53,6 @@ func (l *memberList) size() int {
 	return len(l.list) + len(l.variants.List)
 }
 
-// maxParts bounds the members of all types that are kept, and the enumerators. It is
-// the largest type at each level that is shown, and takes some 20 MiB.
-const maxParts = 1 << 17
-
-// kept are lists of types, which are asked for again: variables of a type are often
-// next to each other, and recursive structures consist of each other.
-type kept[T any] struct {
-	lists map[typeKey]T
-	sum   int
-}
-
-// get returns the list of a type.
-func (k *kept[T]) get(t *Type) (list T, ok bool) {
-	list, ok = k.lists[typeKey{t.e.u.file, t.e.off}]
-	return list, ok
-}
-
-// put keeps a list of n parts, and forgets all others if they become too many.
-func (k *kept[T]) put(t *Type, list T, n int) {
-	n++ // an empty list takes something, too
-	if k.sum += n; k.lists == nil || k.sum > maxParts {
-		k.lists, k.sum = map[typeKey]T{}, n
-	}
-	k.lists[typeKey{t.e.u.file, t.e.off}] = list
-}
-
 // Members returns the members of a structure or union, base classes included,
 // in their order, and its variants if it has any. The caller must not change them.
 func (t *Type) Members() (members []Member, variants *Variants) {
@@ -87,12 +61,12 @@ func (t *Type) Members() (members []Member, variants *Variants) {
 	}
 	t.d.mu.Lock()
 	defer t.d.mu.Unlock()
-	if l, ok := t.d.members.get(t); ok {
+	if l, ok := t.d.members.get(t.e.key()); ok {
 		return l.list, l.variants
 	}
 	defer func() {
 		l := memberList{slices.Clip(members), variants}
-		t.d.members.put(t, l, l.size())
+		t.d.members.put(t.e.key(), l, l.size())
 	}()
 	for c := range t.e.childEntries() {
 		if len(members) >= maxMembers {
@@ -240,7 +214,7 @@ func (t *Type) Enumerators() []Enumerator {
 	}
 	t.d.mu.Lock()
 	defer t.d.mu.Unlock()
-	if list, ok := t.d.enumerators.get(t); ok {
+	if list, ok := t.d.enumerators.get(t.e.key()); ok {
 		return list
 	}
 	var list []Enumerator
@@ -264,6 +238,6 @@ func (t *Type) Enumerators() []Enumerator {
 		list = append(list, n)
 	}
 	list = slices.Clip(list)
-	t.d.enumerators.put(t, list, len(list))
+	t.d.enumerators.put(t.e.key(), list, len(list))
 	return list
 }

@@ -51,18 +51,34 @@ type Constant struct {
 }
 
 // Scopes returns the functions at a link-time address, the innermost inlined one
-// first: as many as [Data.Lookup] names, in the same order. Errors are as for
-// Lookup.
+// first: as many as [Data.Lookup] names, in the same order. The caller must not change
+// them. Errors are as for Lookup.
 func (d *Data) Scopes(addr uint64) ([]Scope, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if list, ok := d.scopes.get(addr); ok {
+		return list, nil
+	}
+	list := d.scopesAt(addr)
+	err := d.work.take()
+	if err == nil {
+		n := 0
+		for i := range list {
+			n += len(list[i].Variables) + 1
+		}
+		d.scopes.put(addr, list, n)
+	}
+	return list, err
+}
+
+func (d *Data) scopesAt(addr uint64) []Scope {
 	u := d.unitAt(addr)
 	if u == nil {
-		return nil, d.work.take()
+		return nil
 	}
 	found := u.split().scopesAt(addr)
 	if len(found) == 0 {
-		return nil, d.work.take()
+		return nil
 	}
 	outer := &found[0]
 	scopes := outer.variablesAt(addr)
@@ -82,7 +98,7 @@ func (d *Data) Scopes(addr uint64) ([]Scope, error) {
 		list = append(list, s)
 	}
 	slices.Reverse(list)
-	return list, d.work.take()
+	return list
 }
 
 // scopeEntries are the entries of the variables of a function.

@@ -77,11 +77,13 @@ type typeKey struct {
 	off uint64
 }
 
+func (e *entry) key() typeKey { return typeKey{e.u.file, e.off} }
+
 var voidType = &Type{Kind: Void, named: true, pointed: true, name: "void"}
 
 // typeOf returns the type that an entry describes.
 func (d *Data) typeOf(e entry) *Type {
-	key := typeKey{e.u.file, e.off}
+	key := e.key()
 	if t := d.types[key]; t != nil {
 		return t
 	}
