@@ -85,6 +85,7 @@ func aarch64(bigEndian bool) *Arch {
 			Insn: []byte("\x01\x00\x00\xd4"), Number: 8, Args: [4]Reg{0, 1, 2, 3}, Result: NoReg,
 			Futex: 98, Restart: 128,
 		},
+		NewThread: NewThread{Result: 0, Calls: []uint64{220, 435}}, // x0
 		// With 48-bit addresses a signature has bits 48-54 and, without tags,
 		// 56-63; bit 55 selects the half of the address space.
 		PACMask:    0xff7f_0000_0000_0000,

@@ -177,11 +177,12 @@ func (a *Arch) RA() Reg {
 }
 
 // NewThread tells by what a new thread is known: the kernel leaves the number of the
-// system call that made it, and the result 0. Calls is nil if the number is not in
-// struct elf_prstatus.
+// system call that made it, and the result 0. If Number is 0, PC is behind the
+// instruction that enters the kernel, which [SystemCall] describes.
 type NewThread struct {
 	// Number is the offset of the number in struct elf_prstatus, 8 bytes, which
-	// another number replaces as soon as the thread enters the kernel again.
+	// another number replaces as soon as the thread enters the kernel again; 0 if it
+	// is not there.
 	Number int
 	Result Reg
 	// Calls are the numbers of clone and clone3.

@@ -78,6 +78,7 @@ var S390X = &Arch{
 		Insn: []byte("\x0a\x00"), Immediate: true, Number: 1, Args: [4]Reg{2, 3, 4, 5}, Result: 2, FirstAt: PrStatusRegs + 208,
 		Futex: 238, Restart: 7,
 	},
+	NewThread:  NewThread{Result: 2, Calls: []uint64{120, 435}}, // r2
 	EndsInCall: s390xEndsInCall, CallTarget: s390xCallTarget, Jump: s390xJump, InsnAlign: 2,
 	Slot: s390xSlot,
 }

@@ -143,6 +143,7 @@ type visit struct {
 	sps     []uint64
 	known   []arch.Regs // of the threads that have stopped
 	waits   []uint64    // the first arguments of their system calls
+	notes   []byte      // room for registers
 	room    []byte      // for stacks
 	stacks  []copied
 	over    bool // it holds nothing open any more
@@ -249,7 +250,9 @@ func (v *visit) openMemory() error {
 	}
 	if v.mem == nil {
 		mem, err := memreader.OpenLive(v.dir.alive)
-		if err != nil {
+		if errors.Is(err, unix.ESRCH) && v.dir.has("status") {
+			return errNoMemory
+		} else if err != nil {
 			return v.dir.explain(err)
 		}
 		v.mem = &carefulMemory{Live: mem}
@@ -359,6 +362,9 @@ func (v *visit) readThreads() error {
 // usualStack is how much room is made for the stack of a thread that runs, in bytes.
 const usualStack = 16 << 10
 
+// newThreads is how many threads may begin before the process is stopped, and have room.
+const newThreads = 16
+
 // makeRoom makes room for the stacks as they are now. Making it while the process is
 // stopped takes longer than the copying.
 func (v *visit) makeRoom(opts *AttachOptions) error {
@@ -380,11 +386,18 @@ func (v *visit) makeRoom(opts *AttachOptions) error {
 	if err := checkRoom(size + memory); err != nil {
 		return fmt.Errorf("process %d: no room for copies of %d bytes of stacks and %d of other memory: %w", v.dir.pid, size, memory, err)
 	}
-	v.room = make([]byte, size+memory)
-	for i := 0; i < len(v.room); i += headSize {
-		v.room[i] = 1 // so that the page exists when the process is stopped
-	}
+	v.room, v.notes = ready(size+memory), ready(noteSize*uint64(len(v.threads)+newThreads))
+	clear(v.notes)
 	return nil
+}
+
+// ready returns room whose pages exist when the process is stopped.
+func ready(size uint64) []byte {
+	room := make([]byte, size)
+	for i := 0; i < len(room); i += headSize {
+		room[i] = 1
+	}
+	return room
 }
 
 // checkRoom asks whether the system gives so much memory: what the Go runtime cannot

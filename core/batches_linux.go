@@ -11,8 +11,9 @@ const (
 	// maxPieces is how many pieces one system call copies.
 	maxPieces = 512
 
-	// maxWorkers bounds the goroutines that copy. One is enough, unless it waits for
-	// a page that does not come.
+	// copiers is how many goroutines copy, and maxWorkers bounds them: another begins
+	// when one waits for a page that does not come.
+	copiers    = 2
 	maxWorkers = 8
 
 	// shareForStall is the part of the time that is left, 1/8, after which a copy
@@ -91,7 +92,7 @@ func (v *visit) copyUntil(list []memreader.Copy, deadline time.Time) (done []boo
 		c.work <- b
 	}
 	open := len(todo)
-	if open > 0 {
+	for range min(open, copiers) {
 		c.start()
 	}
 	defer c.late.Store(true)

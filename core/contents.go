@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/sfcore/sfcore/internal/compressed"
 	"github.com/sfcore/sfcore/internal/elfx"
 )
 
@@ -55,12 +56,12 @@ func load(ctx context.Context, file *os.File, opts Options) (contents, error) {
 	total := int64(0)
 	switch m := st.Mode(); {
 	case m.IsRegular():
-		head := make([]byte, maxMagic)
+		head := make([]byte, compressed.MaxMagic)
 		n, err := file.ReadAt(head, 0)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return contents{}, err
 		}
-		if findCompression(head[:n]) == nil {
+		if compressed.Find(head[:n]) == nil {
 			data, release, err := elfx.MapOpen(file)
 			return contents{data: data, release: release}, err
 		}
@@ -78,18 +79,18 @@ func load(ctx context.Context, file *os.File, opts Options) (contents, error) {
 func loadStream(ctx context.Context, stream io.Reader, total int64, opts Options) (contents, error) {
 	in := &counter{r: stream}
 	buf := bufio.NewReaderSize(in, chunkSize)
-	head, err := buf.Peek(maxMagic)
+	head, err := buf.Peek(compressed.MaxMagic)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return contents{}, err
 	}
 	out, kind := io.Reader(buf), "core"
-	if c := findCompression(head); c != nil {
-		r, err := c.open(buf)
+	if c := compressed.Find(head); c != nil {
+		r, err := c.Open(buf)
 		if err != nil {
-			return contents{}, fmt.Errorf("%s: %w", c.name, err)
+			return contents{}, fmt.Errorf("%s: %w", c.Name, err)
 		}
 		defer r.Close()
-		out, kind = r, c.name+" stream"
+		out, kind = r, c.Name+" stream"
 	}
 
 	s := &spool{in: in, limit: opts.MaxDecompressed, inMemory: maxInMemory}

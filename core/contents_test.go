@@ -18,6 +18,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/compressed"
 )
 
 // compressors make what Open decompresses. There is no writer of xz among the
@@ -282,7 +283,7 @@ func FuzzLoad(f *testing.F) {
 		if err == nil && checkStart(c.data, io.EOF) != nil {
 			t.Errorf("got %d bytes that do not begin like a core", len(c.data))
 		}
-		if used := after.TotalAlloc - before.TotalAlloc; used > 4*maxWindow {
+		if used := after.TotalAlloc - before.TotalAlloc; used > 4*compressed.MaxWindow {
 			t.Errorf("%d bytes took %d bytes of memory", len(data), used)
 		}
 	})

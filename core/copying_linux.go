@@ -169,7 +169,8 @@ func (v *visit) copyStacks(opts *AttachOptions, deadline time.Time) {
 	v.add(first)
 	v.add(more)
 	// A signal frame may be beyond the top.
-	if older := v.interrupted(v.stacks, old); len(older) > 0 {
+	long := slices.DeleteFunc(slices.Clone(v.stacks), func(c copied) bool { return c.hi-c.lo <= topSize })
+	if older := v.interrupted(long, old); len(older) > 0 {
 		v.copySpans(v.newSpans(older, first.spans, more.spans), older, deadline)
 	}
 }

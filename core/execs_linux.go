@@ -15,6 +15,10 @@ const (
 
 	// execLook is the pause between looks at it.
 	execLook = 5 * time.Millisecond
+
+	// execAnswer is how long a thread that does not stop has to tell its system call. A
+	// machine that emulates another takes some ten milliseconds.
+	execAnswer = 100 * time.Millisecond
 )
 
 // errSeizing: a tracer waits for an execve of the process.
@@ -51,7 +55,7 @@ func (v *visit) awaitExec() error {
 }
 
 // executing returns an error if a thread that does not stop is in execve, so that
-// nobody may wait for PTRACE_SEIZE. A file that does not answer at once counts, too.
+// nobody may wait for PTRACE_SEIZE. One that does not tell counts, too.
 func (t *tracer) executing() error {
 	for i := range t.tracees {
 		c := &t.tracees[i]
@@ -59,7 +63,7 @@ func (t *tracer) executing() error {
 			continue
 		}
 		dir, tid := *t.dir, c.tid
-		call, ok := inTime(time.Now().Add(patience), func() procSyscall {
+		call, ok := inTime(time.Now().Add(execAnswer), func() procSyscall {
 			call, _ := dir.syscall(tid)
 			return call
 		})

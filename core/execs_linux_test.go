@@ -61,7 +61,7 @@ func TestExecuting(t *testing.T) {
 		d := procFiles(t, map[string]string{"task/7/syscall": tt.syscall})
 		tr := &tracer{dir: d, tracees: tt.tracees}
 		err := tr.executing()
-		for try := 0; err != nil && !tt.execs && try < 100; try++ { // a busy machine may take longer than patience
+		for try := 0; err != nil && !tt.execs && try < 100; try++ {
 			err = tr.executing()
 		}
 		want := "process 7: " + (&executingError{fakeID}).Error()

@@ -19,6 +19,11 @@ var errUnanswering = errors.New("its memory could not be looked at")
 func inTime[T any](deadline time.Time, f func() T) (result T, ok bool) {
 	done := make(chan T, 1)
 	go func() { done <- f() }()
+	return receive(done, deadline)
+}
+
+// receive receives from a channel, and reports whether something came by the deadline.
+func receive[T any](done <-chan T, deadline time.Time) (result T, ok bool) {
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
 	select {

@@ -19,8 +19,6 @@ func TestLimits(t *testing.T) {
 		{"problems", maxProblems, 100},
 		{"entries of the auxiliary vector", maxAuxv, 1024},
 		{"bytes of a path", int64(maxPath), 4106},
-		{"bytes that a decompressor keeps", maxWindow, 134_217_728},
-		{"bytes that tell a compression", maxMagic, 6},
 		{"bytes of a decompressed core", DefaultMaxDecompressed, 274_877_906_944},
 		{"bytes of a byte", maxRatio, 1000},
 		{"bytes of a bomb", minBomb, 1_073_741_824},

@@ -299,7 +299,7 @@ func TestAttachPhases(t *testing.T) {
 	}{
 		{"stacks", AttachOptions{}, "prepare seize stop* registers* stacks* release* complete"},
 		{"memory", AttachOptions{Memory: 1}, "prepare seize stop* registers* stacks* memory* release* complete"},
-		{"follow", AttachOptions{Follow: follow}, "prepare seize stop* registers* stacks* stacks* release* complete"},
+		{"follow", AttachOptions{Follow: follow}, "prepare seize stop* registers* stacks* release* complete"},
 	} {
 		tt.opts.MaxStop = unhurried
 		before := time.Now()

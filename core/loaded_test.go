@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/testkit"
@@ -100,7 +102,7 @@ func TestFilesInMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer packed.Close()
-		r, err := openZstd(packed)
+		r, err := zstd.NewReader(packed)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,7 +73,8 @@ func pieces(spans []span, budget uint64) []span {
 func (v *visit) copyFollowed(opts *AttachOptions, deadline time.Time) {
 	vars := variables(v.maps)
 	said := make(chan []memreader.Segment, 1)
-	go func() { said <- opts.Follow(v.arch, v.known, vars, v.mem) }()
+	mem := &memreader.Layers{Top: v.stackMemory(), Under: v.mem}
+	go func() { said <- opts.Follow(v.arch, v.known, vars, mem) }()
 	var segs []memreader.Segment
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
@@ -95,6 +96,15 @@ func (v *visit) copyFollowed(opts *AttachOptions, deadline time.Time) {
 	}
 	known := v.ascending()
 	v.copySpans(without(apart(spans), known), tops, deadline)
+}
+
+// stackMemory is what was copied of the stacks: to read it takes no system call.
+func (v *visit) stackMemory() *memreader.Space {
+	segs := make([]memreader.Segment, len(v.stacks))
+	for i, s := range v.stacks {
+		segs[i] = memreader.Segment{Addr: s.lo, Size: uint64(len(s.data)), Data: s.data}
+	}
+	return memreader.NewSpace(segs)
 }
 
 // apart returns spans in ascending order, without overlaps.

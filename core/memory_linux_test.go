@@ -165,11 +165,18 @@ func TestCopyFollowed(t *testing.T) {
 		v.maps[1].Path, v.maps[1].inode = "/a", 1
 		v.known = make([]arch.Regs, 2)
 		v.stacks = []copied{{span: span{lo: lo[2] + 0x8000, hi: lo[2] + 0x9000}}}
+		seen := func(mem memreader.Reader, addr uint64) (b [2]byte) { // what was copied, and what was not
+			_, _ = mem.ReadMem(b[:], addr)
+			return b
+		}
+		data[2][0x7fff], data[2][0x8000] = 3, 4
+		v.stacks[0].data = []byte{5}
 		opts := &AttachOptions{StackBudget: test.budget, StackTotal: test.total, Memory: test.memory}
 		opts.Follow = func(a *arch.Arch, regs []arch.Regs, vars []memreader.Segment, mem memreader.Reader) (segs []memreader.Segment) {
-			if a != v.arch || len(regs) != 2 || mem != v.mem || len(vars) == 0 || vars[0].Addr != v.maps[1].Lo || vars[0].Size != stackSize {
+			if a != v.arch || len(regs) != 2 || seen(mem, lo[2]+0x7fff) != [2]byte{3, 5} || len(vars) == 0 || vars[0].Addr != v.maps[1].Lo || vars[0].Size != stackSize {
 				t.Errorf("%s: asked for %s, %d threads, %+v", test.name, a.Name, len(regs), vars)
 			}
+			v.stacks[0].data = nil
 			for _, s := range test.segs {
 				addr := uint64(0x1000)
 				if s[0] < 3 {

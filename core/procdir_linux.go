@@ -99,6 +99,9 @@ func (d *procDir) link(name string) string {
 	return string(buf[:n])
 }
 
+// has reports whether there is a file.
+func (d *procDir) has(name string) bool { return unix.Faccessat(d.fd, name, unix.F_OK, 0) == nil }
+
 func (d *procDir) stat(name string) (procStat, error) {
 	text, err := d.read(name)
 	if err != nil {

@@ -96,6 +96,7 @@ type procStat struct {
 	// started is when the thread began, in clock ticks since the system did.
 	started uint64
 	worker  bool // one of the kernel's, of io_uring or vhost
+	threads int  // how many the process has
 }
 
 // Flags of threads that are the kernel's, but belong to a process [linux
@@ -120,6 +121,8 @@ func parseStat(text []byte) (procStat, error) {
 	const flags = 9 - 3
 	set, _ := strconv.ParseUint(fields[flags], 10, 64)
 	s.worker = set&workerFlags != 0
+	const threads = 20 - 3
+	s.threads, _ = strconv.Atoi(fields[threads])
 	var err error
 	if s.started, err = strconv.ParseUint(fields[starttime], 10, 64); err != nil {
 		return s, fmt.Errorf("/proc/PID/stat: starttime: %w", err)

@@ -85,20 +85,21 @@ func TestParseStat(t *testing.T) {
 		want       procStat
 		ok         bool
 	}{
-		{"plain", "12 (cat)" + tail, procStat{"cat", Sleeping, 987654, false}, true},
-		{"parentheses and spaces", "12 (a) R (b)" + strings.Replace(tail, "S", "D", 1), procStat{"a) R (b", Uninterruptible, 987654, false}, true},
-		{"zombie", "12 ()" + strings.Replace(tail, "S", "Z", 1), procStat{"", Zombie, 987654, false}, true},
-		{"unknown state", "12 (x)" + strings.Replace(tail, "S", "Q", 1), procStat{"x", "", 987654, false}, true},
-		{"io_uring", "12 (iou-wrk-12)" + strings.Replace(tail, "4194560", "4194576", 1), procStat{"iou-wrk-12", Sleeping, 987654, true}, true},
-		{"vhost", "12 (vhost-12)" + strings.Replace(tail, "4194560", "4210944", 1), procStat{"vhost-12", Sleeping, 987654, true}, true},
+		{"plain", "12 (cat)" + tail, procStat{"cat", Sleeping, 987654, false, 1}, true},
+		{"parentheses and spaces", "12 (a) R (b)" + strings.Replace(tail, "S", "D", 1), procStat{"a) R (b", Uninterruptible, 987654, false, 1}, true},
+		{"zombie", "12 ()" + strings.Replace(tail, "S", "Z", 1), procStat{"", Zombie, 987654, false, 1}, true},
+		{"unknown state", "12 (x)" + strings.Replace(tail, "S", "Q", 1), procStat{"x", "", 987654, false, 1}, true},
+		{"io_uring", "12 (iou-wrk-12)" + strings.Replace(tail, "4194560", "4194576", 1), procStat{"iou-wrk-12", Sleeping, 987654, true, 1}, true},
+		{"vhost", "12 (vhost-12)" + strings.Replace(tail, "4194560", "4210944", 1), procStat{"vhost-12", Sleeping, 987654, true, 1}, true},
 		{"short", "12 (cat) S 1 2", procStat{name: "cat"}, false},
-		{"as short as can be", "(x) S 1 1 1 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 18446744073709551615", procStat{"x", Sleeping, ^uint64(0), false}, true},
-		{"no space behind the name", "1 ()S 1 1 1 0 -1 9223372036854775824 1 2 3 4 5 6 7 8 20 0 1 0 1", procStat{"", Sleeping, 1, true}, true},
-		{"octal flags are none", "1 (x) S 1 1 1 0 -1 020 1 2 3 4 5 6 7 8 20 0 1 0 1", procStat{"x", Sleeping, 1, true}, true},
+		{"as short as can be", "(x) S 1 1 1 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 18446744073709551615", procStat{"x", Sleeping, ^uint64(0), false, 1}, true},
+		{"no space behind the name", "1 ()S 1 1 1 0 -1 9223372036854775824 1 2 3 4 5 6 7 8 20 0 1 0 1", procStat{"", Sleeping, 1, true, 1}, true},
+		{"octal flags are none", "1 (x) S 1 1 1 0 -1 020 1 2 3 4 5 6 7 8 20 0 1 0 1", procStat{"x", Sleeping, 1, true, 1}, true},
 		{"a field too few", "1 (x) S 1 1 1 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0", procStat{name: "x"}, false},
 		{"no name", "12 cat S", procStat{}, false},
 		{"reversed", ")(", procStat{}, false},
-		{"time", "12 (x)" + strings.Replace(tail, "987654", "-", 1), procStat{name: "x", state: Sleeping}, false},
+		{"time", "12 (x)" + strings.Replace(tail, "987654", "-", 1), procStat{name: "x", state: Sleeping, threads: 1}, false},
+		{"threads", "12 (x)" + strings.Replace(tail, "20 0 1 0", "20 0 37 0", 1), procStat{"x", Sleeping, 987654, false, 37}, true},
 		{"empty", "", procStat{}, false},
 	}
 	for _, tt := range tests {

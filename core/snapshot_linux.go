@@ -39,18 +39,15 @@ func (v *visit) hold(opts *AttachOptions) error {
 	deadline := v.clock.Add(opts.MaxStop)
 	t.deadline = v.clock.Add(opts.MaxStop / 2) // the other half is for copying
 	err := t.stopAll()
+	hurry()
 	v.phase(PhaseStop, true)
 	if err == nil {
-		err = v.copyAll(t.tracees, opts, deadline)
-	}
-	budget, before := opts.Memory, v.snap.Copied
-	if err == nil && opts.Follow != nil {
-		v.copyFollowed(opts, deadline)
-		v.phase(PhaseStacks, true)
-	}
-	if err == nil && opts.Memory > 0 {
-		v.copyMemory(budget-min(budget, v.snap.Copied-before), deadline)
-		v.phase(PhaseMemory, true)
+		maps, copied := v.askForMaps(), make(chan error)
+		v.copyRegisters(t.tracees)
+		v.phase(PhaseRegisters, true)
+		// To pass work between goroutines costs ten times as much on a thread of its own.
+		go func() { copied <- v.copyAll(maps, opts, deadline) }()
+		err = <-copied
 	}
 	t.release()
 	v.phase(PhaseRelease, true)
@@ -67,11 +64,10 @@ func (v *visit) hold(opts *AttachOptions) error {
 	return v.check(t)
 }
 
-// copyAll copies registers and stacks while the process stands still.
-func (v *visit) copyAll(tracees []tracee, opts *AttachOptions, deadline time.Time) error {
-	v.copyRegisters(tracees)
-	v.phase(PhaseRegisters, true)
-	changed, err := v.findMaps(time.Now().Add(time.Until(deadline) / shareForMaps))
+// copyAll copies stacks and other memory while the process stands still. It ends by the
+// deadline.
+func (v *visit) copyAll(maps <-chan mapsAnswer, opts *AttachOptions, deadline time.Time) error {
+	changed, err := v.findMaps(maps, time.Now().Add(time.Until(deadline)/shareForMaps))
 	if err == nil {
 		v.copyStacks(opts, deadline)
 		v.copyLocks(deadline)
@@ -79,29 +75,46 @@ func (v *visit) copyAll(tracees []tracee, opts *AttachOptions, deadline time.Tim
 	if changed && err == nil {
 		v.copyHeads(deadline)
 	}
+	budget, before := opts.Memory, v.snap.Copied
+	if err == nil && opts.Follow != nil {
+		v.copyFollowed(opts, deadline)
+	}
 	v.phase(PhaseStacks, true)
+	if err == nil && opts.Memory > 0 {
+		v.copyMemory(budget-min(budget, v.snap.Copied-before), deadline)
+		v.phase(PhaseMemory, true)
+	}
 	return err
 }
 
 // shareForMaps is the part of the time that is left which the mappings may take, 1/4.
 const shareForMaps = 4
 
-// findMaps reads the mappings again, and finds out whether the address space is still
-// the prepared one. If a thread has the lock of the mappings while it waits for a
-// file, the visit goes on without memory.
-func (v *visit) findMaps(deadline time.Time) (changed bool, err error) {
-	mem, dir, size := v.mem, *v.dir, len(v.mapsText)
-	type answer struct {
-		alive bool
-		text  []byte
-		err   error
-	}
-	a, ok := inTime(deadline, func() (a answer) {
+// mapsAnswer is what the process has mapped now.
+type mapsAnswer struct {
+	alive bool // the address space is still the prepared one
+	text  []byte
+	err   error
+}
+
+// askForMaps reads the mappings again, in a goroutine of its own.
+func (v *visit) askForMaps() <-chan mapsAnswer {
+	mem, dir, size, said := v.mem, *v.dir, len(v.mapsText), make(chan mapsAnswer, 1)
+	go func() {
+		var a mapsAnswer
 		if a.alive = mem.Alive(); a.alive {
 			a.text, a.err = dir.readInto(dir.memory("maps"), make([]byte, 0, size+64<<10))
 		}
-		return a
-	})
+		said <- a
+	}()
+	return said
+}
+
+// findMaps waits for the mappings, and finds out whether they are still the prepared
+// ones. If a thread has their lock while it waits for a file, the visit goes on without
+// memory.
+func (v *visit) findMaps(said <-chan mapsAnswer, deadline time.Time) (changed bool, err error) {
+	a, ok := receive(said, deadline)
 	switch {
 	case !ok:
 		v.mem.lose()
@@ -145,11 +158,18 @@ func (v *visit) check(t *tracer) error {
 // bytes. amd64's FXSAVE area has 512.
 const maxRegset = 1024
 
+// noteSize is the room for a struct elf_prstatus, in bytes.
+const noteSize = arch.PrStatusRegs + maxRegset
+
 // copyRegisters copies the registers of the threads that have stopped, behind
 // the room for the head of a struct elf_prstatus.
 func (v *visit) copyRegisters(tracees []tracee) {
-	const size = arch.PrStatusRegs + maxRegset
-	room := make([]byte, size*len(tracees))
+	const size = noteSize
+	room := v.notes
+	if len(room) < size*len(tracees) {
+		room = make([]byte, size*len(tracees))
+	}
+	v.known = make([]arch.Regs, 0, len(tracees))
 	order := byteOrder(v.arch)
 	v.regs = make([][]byte, len(tracees))
 	v.fpRegs = make([][]byte, len(tracees))

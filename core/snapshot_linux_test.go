@@ -22,11 +22,11 @@ func TestFindMaps(t *testing.T) {
 	v.dir, v.files = openOwnDir(t), newHeldFiles()
 	v.mapsText = []byte("1000-2000 r--p 0 0:0 0\n")
 	forever := time.Now().Add(1000 * time.Hour)
-	if changed, err := v.findMaps(forever); !changed || err != nil || len(v.maps) < 2 {
+	if changed, err := v.findMaps(v.askForMaps(), forever); !changed || err != nil || len(v.maps) < 2 {
 		t.Errorf("got %v, %v, %d mappings", changed, err, len(v.maps))
 	}
 	v.dir = &procDir{pid: 1 << 30, fd: -1}
-	if changed, err := v.findMaps(forever); changed || err == nil || !strings.HasPrefix(err.Error(), "process 1073741824: ") {
+	if changed, err := v.findMaps(v.askForMaps(), forever); changed || err == nil || !strings.HasPrefix(err.Error(), "process 1073741824: ") {
 		t.Errorf("no file: got %v, %v", changed, err)
 	}
 	needPtrace(t)
@@ -46,12 +46,12 @@ func TestFindMaps(t *testing.T) {
 	if gone.mapsText, err = gone.dir.read("maps"); err != nil {
 		t.Fatal(err)
 	}
-	if changed, err := gone.findMaps(forever); changed || err != nil || gone.maps != nil {
+	if changed, err := gone.findMaps(gone.askForMaps(), forever); changed || err != nil || gone.maps != nil {
 		t.Errorf("the same: got %v, %v, %d mappings", changed, err, len(gone.maps))
 	}
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
-	if changed, err := gone.findMaps(forever); changed || !errors.Is(err, errExecuted) {
+	if changed, err := gone.findMaps(gone.askForMaps(), forever); changed || !errors.Is(err, errExecuted) {
 		t.Errorf("gone: got %v, %v, want %v", changed, err, errExecuted)
 	}
 }
@@ -117,7 +117,7 @@ func TestFindMapsLate(t *testing.T) {
 	v := openOwn(t)
 	v.dir = procFiles(t, map[string]string{"task/7/maps": fifo})
 	v.mapsText = []byte("1000-2000 r--p 0 0:0 0\n")
-	changed, err := v.findMaps(time.Now().Add(time.Millisecond))
+	changed, err := v.findMaps(v.askForMaps(), time.Now().Add(time.Millisecond))
 	if changed || err != nil || v.maps != nil || !v.mem.lost.Load() {
 		t.Errorf("got %v, %v, lost %v", changed, err, v.mem.lost.Load())
 	}
@@ -129,7 +129,7 @@ func TestShareForMaps(t *testing.T) {
 	v := openOwn(t)
 	v.dir, v.files, v.arch = procFiles(t, map[string]string{"task/7/maps": fifo}), newHeldFiles(), arch.AMD64
 	began := time.Now()
-	if err := v.copyAll(nil, &AttachOptions{StackTotal: 1}, began.Add(400*time.Millisecond)); err != nil {
+	if err := v.copyAll(v.askForMaps(), &AttachOptions{StackTotal: 1}, began.Add(400*time.Millisecond)); err != nil {
 		t.Error(err)
 	}
 	if took := time.Since(began); took < 90*time.Millisecond || !v.mem.lost.Load() {
@@ -197,14 +197,14 @@ func TestCopyAll(t *testing.T) {
 		v := openOwn(t)
 		v.dir, v.files, v.arch, v.mapsText = procFiles(t, map[string]string{"task/7/maps": tt.maps}), newHeldFiles(), arch.AMD64, []byte(before)
 		v.heads = make([]memreader.Segment, 3)
-		err := v.copyAll(nil, aroundOptions(), time.Now().Add(1000*time.Hour))
+		err := v.copyAll(v.askForMaps(), aroundOptions(), time.Now().Add(1000*time.Hour))
 		if !errors.Is(err, tt.is) || (err == nil) != (tt.is == nil) || len(v.heads) != tt.heads {
 			t.Errorf("%s: got %d heads, %v, want %d, %v", tt.name, len(v.heads), err, tt.heads, tt.is)
 		}
 		if copied := v.snap.StackBudget != 0; copied != (tt.is == nil) {
 			t.Errorf("%s: stacks are copied: %v", tt.name, copied)
 		}
-		if p := v.snap.Phases; len(p) != 2 || p[0].Name != PhaseRegisters || p[1].Name != PhaseStacks || !p[0].Held || !p[1].Held {
+		if p := v.snap.Phases; len(p) != 1 || p[0].Name != PhaseStacks || !p[0].Held {
 			t.Errorf("%s: got phases %+v", tt.name, p)
 		}
 	}

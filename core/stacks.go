@@ -158,7 +158,7 @@ func interruptedSP(a *arch.Arch, sp uint64, stack []byte) (uint64, bool) {
 	stack = stack[:min(len(stack), maxAltScan)]
 	for off := int(-sp & 7); off+a.AltStackToSP+8 <= len(stack); off += 8 {
 		base := word(off)
-		if at := sp + uint64(off); base > sp || at-base >= maxAltStack {
+		if sp-base >= maxAltStack { // also if it is above SP
 			continue
 		}
 		size := word(off + ssSize)

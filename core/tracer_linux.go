@@ -133,6 +133,9 @@ func (t *tracer) seize(tid int) tracee {
 	for range maxSeizes {
 		if err = seizeThread(tid); err == nil {
 			t.traces(tid)
+			if !t.dir.has("task/" + strconv.Itoa(tid)) {
+				delete(t.listed, tid) // another process has its id now
+			}
 			return tracee{tid: tid, step: seized}
 		} else if !errors.Is(err, unix.EPERM) {
 			break
@@ -209,11 +212,32 @@ func (t *tracer) stopAll() error {
 		if time.Now().After(t.deadline) {
 			return nil
 		}
+		if t.complete() {
+			t.dropStrangers()
+			return nil
+		}
 		if fresh, err := t.seizeNew(true); err != nil || fresh == 0 {
 			t.dropStrangers()
 			return err
 		}
 	}
+}
+
+// complete reports whether all threads of the process stand still, by their number:
+// to list them takes longer.
+func (t *tracer) complete() bool {
+	n, last := 0, 0
+	for i := range t.tracees {
+		switch c := &t.tracees[i]; {
+		case c.step == missed:
+			return false
+		case c.step == stopped && t.listed[c.tid]:
+			n++
+			last = c.tid
+		}
+	}
+	st, err := t.dir.stat("task/" + strconv.Itoa(last) + "/stat")
+	return err == nil && st.threads == n
 }
 
 // await waits until every thread that was asked to stop has stopped, or is known not

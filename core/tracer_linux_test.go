@@ -66,6 +66,9 @@ func TestSeizeAndStop(t *testing.T) {
 		if by := tracedBy(s.pid); !slices.Contains(by, unix.Gettid()) {
 			t.Errorf("traced by %v, want %d", by, unix.Gettid())
 		}
+		if tr.complete() {
+			t.Error("all threads stand still that were seized only")
+		}
 		if again, err := tr.seizeNew(false); err != nil || len(tr.tracees) != n+again {
 			t.Errorf("again: got %d threads, %v", again, err)
 		}
@@ -83,9 +86,21 @@ func TestSeizeAndStop(t *testing.T) {
 				t.Errorf("thread %d: got state %q, %v, %v", c.tid, st.state, c.err, err)
 			}
 		}
-		// What is not on the list any more is let go at once.
 		last := &tr.tracees[n-1]
+		if !tr.complete() {
+			t.Error("not all threads stand still")
+		}
+		for _, other := range []step{asked, missed, ended} {
+			if last.step = other; tr.complete() {
+				t.Errorf("all threads stand still, but one has step %d", other)
+			}
+		}
+		last.step = stopped
+		// What is not on the list any more is let go at once.
 		delete(tr.listed, last.tid)
+		if tr.complete() {
+			t.Error("a stranger is one of the threads")
+		}
 		tr.dropStrangers()
 		if last.step != ended || tr.ended != 1 || processStatus(last.tid).number("TracerPid", 0) != 0 {
 			t.Errorf("a stranger: got step %d, %d ended", last.step, tr.ended)
@@ -146,46 +161,6 @@ func TestStopAfterAll(t *testing.T) {
 		t.Errorf("got %s, %v", got, tr.tracees[0].err)
 	}
 	s.answers(t)
-}
-
-// Who cannot be seized is gone, ended, or another's.
-func TestSeizeRefused(t *testing.T) {
-	needPtrace(t)
-	s := startSubject(t, os.Args[0], "plain")
-	s.ready(t)
-	headless := startSubject(t, os.Args[0], "headless")
-	headless.ready(t)
-	trace(t, s.tids[3])
-	tr, zombie, own := newTracer(t, s.pid), newTracer(t, headless.pid), newTracer(t, os.Getpid())
-	onTracerThread(func() {
-		if c := tr.seize(1 << 30); c.step != ended || c.tid != 1<<30 || len(tr.seized) != 0 {
-			t.Errorf("nobody: got %+v", c)
-		}
-		c := tr.seize(s.tids[3])
-		traced := (*tracedError)(nil)
-		if c.step != missed || c.tid != s.tids[3] || !errors.As(c.err, &traced) || traced.name != processName(traced.by) || traced.by == 0 {
-			t.Errorf("a traced thread: got %+v", c)
-		}
-		if c := zombie.seize(headless.pid); c.step != missed || !errors.Is(c.err, errZombie) {
-			t.Errorf("the first thread, which has ended: got %+v", c)
-		}
-		zombie.dir.pid++
-		if c := zombie.seize(headless.pid); c.step != ended {
-			t.Errorf("another thread, which has ended: got %+v", c)
-		}
-		zombie.dir.pid--
-		if c := own.seize(os.Getpid()); c.step != missed || c.err == nil || !strings.HasPrefix(c.err.Error(), "the thread cannot be traced: ") || !errors.Is(c.err, unix.EPERM) {
-			t.Errorf("a thread of this process: got %+v", c)
-		}
-		if c := tr.seize(s.tids[0]); c.step != seized || c.err != nil || c.tid != s.tids[0] || !slices.Equal(tr.seized, []int{s.tids[0]}) {
-			t.Errorf("a thread that runs: got %+v", c)
-		}
-		if c := tr.seize(s.tids[0]); c.step != asked || c.err != nil || c.tid != s.tids[0] {
-			t.Errorf("a thread that is seized: got %+v", c)
-		}
-	})
-	s.answers(t)
-	headless.answers(t)
 }
 
 // A thread is the tracer's own only if the tracer's thread traces it. A child of this

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -318,4 +320,51 @@ func TestReaper(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Who cannot be seized is gone, ended, or another's.
+func TestSeizeRefused(t *testing.T) {
+	needPtrace(t)
+	s := startSubject(t, os.Args[0], "plain")
+	s.ready(t)
+	headless := startSubject(t, os.Args[0], "headless")
+	headless.ready(t)
+	trace(t, s.tids[3])
+	tr, zombie, own := newTracer(t, s.pid), newTracer(t, headless.pid), newTracer(t, os.Getpid())
+	onTracerThread(func() {
+		if c := tr.seize(1 << 30); c.step != ended || c.tid != 1<<30 || len(tr.seized) != 0 {
+			t.Errorf("nobody: got %+v", c)
+		}
+		c := tr.seize(s.tids[3])
+		traced := (*tracedError)(nil)
+		if c.step != missed || c.tid != s.tids[3] || !errors.As(c.err, &traced) || traced.name != processName(traced.by) || traced.by == 0 {
+			t.Errorf("a traced thread: got %+v", c)
+		}
+		if c := zombie.seize(headless.pid); c.step != missed || !errors.Is(c.err, errZombie) {
+			t.Errorf("the first thread, which has ended: got %+v", c)
+		}
+		zombie.dir.pid++
+		if c := zombie.seize(headless.pid); c.step != ended {
+			t.Errorf("another thread, which has ended: got %+v", c)
+		}
+		zombie.dir.pid--
+		if c := own.seize(os.Getpid()); c.step != missed || c.err == nil || !strings.HasPrefix(c.err.Error(), "the thread cannot be traced: ") || !errors.Is(c.err, unix.EPERM) {
+			t.Errorf("a thread of this process: got %+v", c)
+		}
+		if c := tr.seize(s.tids[0]); c.step != seized || c.err != nil || c.tid != s.tids[0] || !slices.Equal(tr.seized, []int{s.tids[0]}) {
+			t.Errorf("a thread that runs: got %+v", c)
+		}
+		tr.listed = map[int]bool{s.tids[1]: true, headless.tids[1]: true}
+		if c := tr.seize(s.tids[1]); c.step != seized || !tr.listed[s.tids[1]] {
+			t.Errorf("a thread of the process: got %+v, listed %v", c, tr.listed)
+		}
+		if c := tr.seize(headless.tids[1]); c.step != seized || tr.listed[headless.tids[1]] {
+			t.Errorf("another's thread, whose id was of the process: got %+v, listed %v", c, tr.listed)
+		}
+		if c := tr.seize(s.tids[0]); c.step != asked || c.err != nil || c.tid != s.tids[0] {
+			t.Errorf("a thread that is seized: got %+v", c)
+		}
+	})
+	s.answers(t)
+	headless.answers(t)
 }

@@ -20,14 +20,21 @@ type Range struct{ Lo, Hi uint64 }
 // ErrNoNotes is returned by [Image.WriteCore] for an image that has no notes of a core.
 var ErrNoNotes = errors.New("only a core file, or a process that the kernel dumps, can be written")
 
-// pageMask are the bits of an address within a page of the smallest size.
-const pageMask = minPage - 1
+const (
+	// pageMask are the bits of an address within a page of the smallest size.
+	pageMask = minPage - 1
+	// unit is what kept memory is extended to, in bytes, and p_align of its segments.
+	// elfutils rounds the addresses of segments to the least p_align that is above 1, and
+	// not their offsets [elfutils libdwfl/segment.c].
+	unit = 256
+)
 
-// WriteCore writes an ELF core file of the image to w, with the notes and the mappings
-// of the original and the part of the memory that is in keep, as far as the image has
-// it. Ranges of keep are in any order, may overlap, and are extended to whole pages.
-// The same image and ranges give the same bytes. size is how many bytes of memory were
-// written. The error matches [ErrNoNotes], or is that of w.
+// WriteCore writes an ELF core file of the image to w, with the mappings of the original,
+// its notes but for NT_X86_XSTATE, which only the thread that crashed has, and the part
+// of the memory that is in keep, as far as the image has it. Ranges of keep are in any
+// order, may overlap, and are extended to multiples of 256 bytes. The same image and
+// ranges give the same bytes. size is how many bytes of memory were written. The error
+// matches [ErrNoNotes], or is that of w.
 func (i *Image) WriteCore(w io.Writer, keep []Range) (size uint64, err error) {
 	if i.file == nil {
 		return 0, ErrNoNotes
@@ -36,7 +43,7 @@ func (i *Image) WriteCore(w io.Writer, keep []Range) (size uint64, err error) {
 	if i.Arch.BigEndian {
 		c.order = binary.BigEndian
 	}
-	keep = WholePages(keep)
+	keep = Whole(keep, unit)
 	for n := range i.loads {
 		l := &i.loads[n]
 		for len(keep) > 0 && keep[0].Hi <= l.Lo {
@@ -55,18 +62,18 @@ func (i *Image) WriteCore(w io.Writer, keep []Range) (size uint64, err error) {
 	return size, nil
 }
 
-// WholePages returns ranges in ascending order, extended to pages of 4096 bytes. Those
-// that touch or overlap become one, and empty ones are left out.
-func WholePages(ranges []Range) []Range {
-	pages := make([]Range, 0, len(ranges))
+// Whole returns ranges in ascending order, extended to multiples of size, a power of two.
+// Those that touch or overlap become one, and empty ones are left out.
+func Whole(ranges []Range, size uint64) []Range {
+	whole := make([]Range, 0, len(ranges))
 	for _, r := range ranges {
 		if r.Lo < r.Hi {
-			pages = append(pages, Range{r.Lo &^ pageMask, max(r.Hi, (r.Hi+pageMask)&^pageMask)})
+			whole = append(whole, Range{r.Lo &^ (size - 1), max(r.Hi, (r.Hi+size-1)&^(size-1))})
 		}
 	}
-	slices.SortFunc(pages, func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
-	merged := pages[:0]
-	for _, r := range pages {
+	slices.SortFunc(whole, func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
+	merged := whole[:0]
+	for _, r := range whole {
 		if n := len(merged); n > 0 && r.Lo <= merged[n-1].Hi {
 			merged[n-1].Hi = max(merged[n-1].Hi, r.Hi)
 		} else {
@@ -165,8 +172,7 @@ func (c *coreWriter) add(l *Load, lo, hi uint64, data []byte) {
 
 // write writes the ELF header, the program headers, the notes, and then the memory.
 func (c *coreWriter) write(w *bufio.Writer) {
-	f := c.img.file
-	parts := noteParts(f)
+	parts := c.notes()
 	var own []byte
 	if !c.img.listed {
 		own = c.ownNote()
@@ -179,15 +185,15 @@ func (c *coreWriter) write(w *bufio.Writer) {
 	notesAt := ehdrSize + uint64(count)*phdrSize + uint64(len(sections))
 	memoryAt := notesAt + uint64(len(own))
 	for _, p := range parts {
-		memoryAt += (p.Filesz + 7) &^ 7
+		memoryAt += p.size()
 	}
 	end := c.place(memoryAt)
 
 	_, _ = w.Write(head)
 	off := notesAt
 	for _, p := range parts {
-		c.progHeader(w, &elfx.Prog{Type: elfx.ProgNote, Off: off, Filesz: p.Filesz, Align: p.Align})
-		off += (p.Filesz + 7) &^ 7
+		c.progHeader(w, &elfx.Prog{Type: elfx.ProgNote, Off: off, Filesz: p.bytes, Align: p.align})
+		off += p.size()
 	}
 	if own != nil {
 		c.progHeader(w, &elfx.Prog{Type: elfx.ProgNote, Off: off, Filesz: uint64(len(own)), Align: 4})
@@ -195,9 +201,9 @@ func (c *coreWriter) write(w *bufio.Writer) {
 	at := memoryAt
 	for i := range c.segs {
 		s := &c.segs[i]
-		p := elfx.Prog{Type: elfx.ProgLoad, Flags: s.flags, Off: end, Vaddr: s.lo, Filesz: s.size, Memsz: s.hi - s.lo, Align: minPage}
+		p := elfx.Prog{Type: elfx.ProgLoad, Flags: s.flags, Off: end, Vaddr: s.lo, Filesz: s.size, Memsz: s.hi - s.lo, Align: unit}
 		if s.size > 0 {
-			p.Off = inPage(at, s.lo)
+			p.Off = congruent(at, s.lo)
 			at = p.Off + s.size
 		}
 		c.progHeader(w, &p)
@@ -205,13 +211,15 @@ func (c *coreWriter) write(w *bufio.Writer) {
 	_, _ = w.Write(sections)
 	c.off = notesAt
 	for _, p := range parts {
-		c.put(w, f.Bytes(p.Off, p.Filesz))
-		c.fill(w, c.off+(-p.Filesz&7))
+		for _, data := range p.data {
+			c.put(w, data)
+		}
+		c.fill(w, c.off+p.size()-p.bytes)
 	}
 	c.put(w, own)
 	for i := range c.segs {
 		if s := &c.segs[i]; s.size > 0 {
-			c.fill(w, inPage(c.off, s.lo))
+			c.fill(w, congruent(c.off, s.lo))
 			for _, data := range s.data {
 				c.put(w, data)
 			}
@@ -225,15 +233,15 @@ func (c *coreWriter) write(w *bufio.Writer) {
 func (c *coreWriter) place(at uint64) uint64 {
 	for i := range c.segs {
 		if s := &c.segs[i]; s.size > 0 {
-			at = inPage(at, s.lo) + s.size
+			at = congruent(at, s.lo) + s.size
 		}
 	}
 	return (at + pageMask) &^ pageMask
 }
 
-// inPage returns the first offset from at on that is at the same place of a page as an
-// address.
-func inPage(at, addr uint64) uint64 { return at + (addr-at)&pageMask }
+// congruent returns the first offset from at on that differs from an address by a
+// multiple of p_align [gABI, p_align].
+func congruent(at, addr uint64) uint64 { return at + (addr-at)&(unit-1) }
 
 func (c *coreWriter) put(w io.Writer, data []byte) {
 	_, _ = w.Write(data)
@@ -298,38 +306,4 @@ func (c *coreWriter) ownNote() []byte {
 		}
 	}
 	return b
-}
-
-// noteParts returns the notes of a file as ranges of the file that do not overlap, in
-// the order of the program headers. Many segments may be the same notes.
-func noteParts(f *elfx.File) []elfx.Prog {
-	var parts []elfx.Prog
-	for i := range f.Progs {
-		if p := f.Progs[i]; p.Type == elfx.ProgNote {
-			p.Filesz = uint64(len(f.Bytes(p.Off, p.Filesz)))
-			parts = append(parts, p)
-		}
-	}
-	byOffset := slices.Clone(parts)
-	slices.SortFunc(byOffset, func(a, b elfx.Prog) int { return cmp.Compare(a.Off, b.Off) })
-	if !slices.ContainsFunc(pairs(byOffset), func(p [2]elfx.Prog) bool { return p[1].Off-p[0].Off < p[0].Filesz }) {
-		return parts
-	}
-	merged := byOffset[:1]
-	for _, p := range byOffset[1:] {
-		if last := &merged[len(merged)-1]; p.Off-last.Off <= last.Filesz {
-			last.Filesz = max(last.Filesz, p.Off-last.Off+p.Filesz)
-		} else {
-			merged = append(merged, p)
-		}
-	}
-	return merged
-}
-
-func pairs(ps []elfx.Prog) [][2]elfx.Prog {
-	var out [][2]elfx.Prog
-	for i := 1; i < len(ps); i++ {
-		out = append(out, [2]elfx.Prog{ps[i-1], ps[i]})
-	}
-	return out
 }

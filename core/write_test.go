@@ -14,7 +14,7 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-func TestWholePages(t *testing.T) {
+func TestWhole(t *testing.T) {
 	const top = ^uint64(0)
 	for _, tt := range []struct {
 		name     string
@@ -30,7 +30,7 @@ func TestWholePages(t *testing.T) {
 		{"top", []Range{{top - 5, top}}, []Range{{top &^ 0xfff, top}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := WholePages(tt.in); !slices.Equal(got, tt.want) {
+			if got := Whole(tt.in, minPage); !slices.Equal(got, tt.want) {
 				t.Errorf("got %#x, want %#x", got, tt.want)
 			}
 		})
@@ -65,9 +65,9 @@ func TestWriteCore(t *testing.T) {
 	}{
 		{"none", func(c *testkit.Core) { c.Segment(0x1000, 0x3000, false, pattern(3)) }, nil, ""},
 		{"all", func(c *testkit.Core) { c.Segment(0x1000, 0x3000, false, pattern(3)) }, []Range{{0, 0x9000}}, "1000:1 2000:2 3000:3"},
-		{"the middle", func(c *testkit.Core) { c.Segment(0x1000, 0x3000, true, pattern(3)) }, []Range{{0x2fff, 0x3000}}, "2000:2"},
-		{"the end", func(c *testkit.Core) { c.Segment(0x1000, 0x3000, true, pattern(3)) }, []Range{{0x3000, 0x3001}}, "3000:3"},
-		{"two parts", func(c *testkit.Core) { c.Segment(0x1000, 0x4000, false, pattern(4)) }, []Range{{0x4000, 0x4001}, {0x1000, 0x1001}, {0x3fff, 0x4000}}, "1000:1 3000:3 4000:4"},
+		{"the middle", func(c *testkit.Core) { c.Segment(0x1000, 0x3000, true, pattern(3)) }, []Range{{0x2fff, 0x3000}}, "2f00:2+100"},
+		{"the end", func(c *testkit.Core) { c.Segment(0x1000, 0x3000, true, pattern(3)) }, []Range{{0x3000, 0x3001}}, "3000:3+100"},
+		{"two parts", func(c *testkit.Core) { c.Segment(0x1000, 0x4000, false, pattern(4)) }, []Range{{0x4000, 0x5000}, {0x1000, 0x1101}, {0x3fff, 0x4000}}, "1000:1+200 3f00:3 4f00:4+100"},
 		{"two mappings that touch", func(c *testkit.Core) {
 			c.Segment(0x1000, 0x1000, true, pattern(1)).Segment(0x2000, 0x1000, false, pattern(1))
 		}, []Range{{0x1000, 0x3000}}, "1000:1 2000:1"},
@@ -77,12 +77,12 @@ func TestWriteCore(t *testing.T) {
 		{"not dumped", func(c *testkit.Core) { c.Segment(0x1000, 0x3000, true, pattern(1)) }, []Range{{0, 0x9000}}, "1000:1"},
 		{"nothing dumped", func(c *testkit.Core) { c.Segment(0x1000, 0x3000, true, nil) }, []Range{{0, 0x9000}}, ""},
 		{"nowhere", func(c *testkit.Core) { c.Segment(0x1000, 0x1000, true, pattern(1)) }, []Range{{0x4000, 0x9000}}, ""},
-		{"not at a page", func(c *testkit.Core) { c.Segment(0x1800, 0x1800, true, pattern(3)) }, []Range{{0x1800, 0x2000}}, "1000:1"},
+		{"not at a page", func(c *testkit.Core) { c.Segment(0x1800, 0x1800, true, pattern(3)) }, []Range{{0x1800, 0x2000}}, "1800:1+800"},
 		{"within another", func(c *testkit.Core) {
 			c.Segment(0x1000, 0x4000, false, pattern(4)).Segment(0x2000, 0x1000, true, pattern(1))
 		}, []Range{{0, 0x9000}}, "1000:1 2000:1 3000:3 4000:4"},
-		{"at the top", func(c *testkit.Core) { c.Segment(^uint64(0x1fff), 0x2000, false, pattern(2)) }, []Range{{^uint64(0xfff), ^uint64(0)}}, "fffffffffffff000:2"},
-		{"many mappings", manyLoads, []Range{{0x10000, 0x10001}, {0x14000, 0x14001}}, "10000:1 14000:1"},
+		{"at the top", func(c *testkit.Core) { c.Segment(^uint64(0x1fff), 0x2000, false, pattern(2)) }, []Range{{^uint64(0xfff), ^uint64(0)}}, "fffffffffffff000:2+fff"},
+		{"many mappings", manyLoads, []Range{{0x10000, 0x10001}, {0x14000, 0x14001}}, "10000:1+100 14000:1+100"},
 	} {
 		for _, a := range []*arch.Arch{arch.AMD64, arch.S390X} {
 			t.Run(tt.name+"/"+a.Name, func(t *testing.T) {
@@ -131,14 +131,18 @@ func checkWritten(t *testing.T, whole *Image, keep []Range, want string) {
 	for _, s := range space.Segments() {
 		has += uint64(len(s.Data))
 		for n := 0; n < len(s.Data); n += minPage {
-			got = append(got, fmt.Sprintf("%x:%d", (s.Addr+uint64(n))&^pageMask, s.Data[n]))
+			at := fmt.Sprintf("%x:%d", s.Addr+uint64(n), s.Data[n])
+			if left := len(s.Data) - n; left < minPage {
+				at += fmt.Sprintf("+%x", left)
+			}
+			got = append(got, at)
 		}
 	}
 	if got := strings.Join(got, " "); got != want || has != size {
 		t.Errorf("got %s, %d bytes; want %s, %d bytes", got, size, want, has)
 	}
 	for _, p := range small.file.Progs {
-		if p.Type == elfx.ProgLoad && p.Filesz == 0 && p.Off != uint64(out.Len()) || p.Off%minPage != p.Vaddr%minPage && p.Type == elfx.ProgLoad && p.Filesz > 0 {
+		if p.Type == elfx.ProgLoad && p.Filesz == 0 && p.Off != uint64(out.Len()) || p.Off%p.Align != p.Vaddr%p.Align && p.Type == elfx.ProgLoad && p.Filesz > 0 {
 			t.Errorf("segment %+v of a file of %d bytes", p, out.Len())
 		}
 	}
@@ -159,6 +163,59 @@ func checkWritten(t *testing.T, whole *Image, keep []Range, want string) {
 	var again bytes.Buffer
 	if _, err := small.WriteCore(&again, keep); err != nil || !bytes.Equal(again.Bytes(), out.Bytes()) {
 		t.Errorf("written again: %v, %d bytes of %d", err, again.Len(), out.Len())
+	}
+}
+
+// Of the registers that make most of the notes, those of the thread that crashed are
+// kept.
+func TestWriteCoreExtended(t *testing.T) {
+	xstate := func(b byte, size int) []byte { return bytes.Repeat([]byte{b}, size) }
+	for _, tt := range []struct {
+		name   string
+		signal int // of the second thread
+		sizes  [3]int
+		want   string // the threads' bytes of NT_X86_XSTATE
+	}{
+		{"of the one that crashed", 11, [3]int{64, 64, 64}, "0 64 0"},
+		{"of the first if none did", 0, [3]int{64, 64, 64}, "64 0 0"},
+		{"equal ones", 11, [3]int{0, 64, 0}, "0 64 0"},
+		{"none", 11, [3]int{}, "0 0 0"},
+		{"of sizes that no processor has", 11, [3]int{60, 64, 64}, "60 64 0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := testkit.NewCore(arch.AMD64).Process(7, "prog", "prog")
+			for i, size := range tt.sizes {
+				c.Thread(7+i, []int{0, tt.signal, 0}[i], &arch.Regs{})
+				if size > 0 {
+					c.Note("LINUX", ntX86XState, xstate(byte(i+1), size))
+				}
+				c.Note("CORE", ntFPRegSet, make([]byte, 512))
+			}
+			c.Auxv(ATEntry, 0x1234)
+			img, err := openBytes(c.Done())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			if _, err := img.WriteCore(&out, nil); err != nil {
+				t.Fatal(err)
+			}
+			small, err := openBytes(out.Bytes())
+			if err != nil || len(small.Problems) > 0 || !slices.Equal(small.Auxv, img.Auxv) {
+				t.Fatalf("%v, problems %v", err, small.Problems)
+			}
+			var got []string
+			for i := range small.Threads {
+				th := &small.Threads[i]
+				got = append(got, fmt.Sprint(len(th.XState)))
+				if !bytes.Equal(th.XState, xstate(byte(i+1), len(th.XState))) || len(th.FPRegSet) != 512 || th.ID != 7+i {
+					t.Errorf("thread %d: got %+v", i, th)
+				}
+			}
+			if got := strings.Join(got, " "); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
 	}
 }
 

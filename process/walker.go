@@ -93,7 +93,7 @@ func (w *Walker) walk(th *core.Thread, behind bool) *Stack {
 		return s
 	}
 	w.unwinder.PACMask, w.unwinder.Trapped = th.PACMask, behind
-	begins := w.process.img.Begins(th)
+	begins := w.process.img.Begins(th, w.process.Memory())
 	if begins {
 		defer func(most int) { w.unwinder.MaxFrames = most }(w.unwinder.MaxFrames)
 		w.unwinder.MaxFrames = 1
@@ -186,8 +186,8 @@ func (w *Walker) Describe(s *Stack, workings bool) *report.Thread {
 		Frames: r.Frames[:0],
 		Stop:   report.Stop{Reason: s.Stop.Reason, Detail: w.process.stopDetail(s)},
 	}
-	if r.Frames == nil {
-		r.Frames = []report.Frame{}
+	if cap(r.Frames) < len(s.Frames) || r.Frames == nil {
+		r.Frames = make([]report.Frame, 0, len(s.Frames))
 	}
 	w.prepare(s)
 	inlined, named := 0, 0

@@ -120,6 +120,11 @@ func (u *Unwinder) trampolineAround(pc uint64) *arch.SignalFrame {
 	for i := range u.Arch.SignalFrames {
 		s := &u.Arch.SignalFrames[i]
 		for back := range len(s.Code) {
+			// What is at pc excludes most: the bytes before it may be in no memory, which
+			// takes long to find out.
+			if code, err := u.code.Bytes(pc, len(s.Code)-back); err != nil || !bytes.Equal(code, s.Code[back:]) {
+				continue
+			}
 			if code, err := u.code.Bytes(pc-uint64(back), len(s.Code)); err == nil && bytes.Equal(code, s.Code) {
 				return s
 			}

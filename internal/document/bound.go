@@ -43,6 +43,11 @@ func NewBudget() *Budget {
 	return &Budget{bytes: MaxSize, inflated: maxInflated, values: maxValues}
 }
 
+// Part returns a part of the budget, as for one of several who read at the same time.
+func (b *Budget) Part(of int64) *Budget {
+	return &Budget{bytes: b.bytes / of, inflated: b.inflated / of, values: b.values / of}
+}
+
 // begin begins a file.
 func (b *Budget) begin(size int64, packed bool) {
 	b.values += size / bytesPerValue

@@ -15,9 +15,9 @@ type Note struct {
 	Name string
 	Type uint32
 	Desc []byte // a part of the file
-	// Off is the offset of Desc, in bytes from the start of the notes or, from
-	// [File.Notes], of the file.
-	Off uint64
+	// Off is the offset of Desc, and Start that of the entry, in bytes from the start of
+	// the notes or, from [File.Notes], of the file.
+	Off, Start uint64
 }
 
 // Errorf makes a FormatError about the descriptor's byte at off.
@@ -57,7 +57,7 @@ func notes(data []byte, order binary.ByteOrder, align uint64) iter.Seq2[Note, er
 			nameLen, descLen := uint64(order.Uint32(h)), uint64(order.Uint32(h[4:]))
 			name := within(data, off+12, nameLen)
 			descOff := roundUp(off+12+nameLen, align)
-			n := Note{Name: owner(name), Type: order.Uint32(h[8:]), Desc: within(data, descOff, descLen), Off: descOff}
+			n := Note{Name: owner(name), Type: order.Uint32(h[8:]), Desc: within(data, descOff, descLen), Off: descOff, Start: off}
 			var err error
 			if nameLen == 0 && descLen == 0 && n.Type == 0 { // as in a hole of a file
 				err = &FormatError{Off: off, Field: "n_namesz", Msg: "a note without owner, type and contents; the notes behind it are not read"}
@@ -112,6 +112,7 @@ func (f *File) notes(most int) iter.Seq2[Note, error] {
 			budget -= uint64(len(data))
 			for n, err := range notes(data, f.order, p.Align) {
 				n.Off += p.Off
+				n.Start += p.Off
 				if left--; left < 0 {
 					yield(Note{Off: n.Off}, &FormatError{Off: n.Off, Field: "p_filesz", Msg: fmt.Sprintf("more than %d notes; the rest is not read", most)})
 					return

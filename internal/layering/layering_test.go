@@ -35,12 +35,13 @@ var imports = map[string]string{
 	"arch":          "",
 	"internal/elfx": "arch memreader",
 
-	"internal/limit":   "",
-	"internal/disasm":  "arch memreader",
-	"internal/linkmap": "memreader internal/elfx",
-	"internal/jit":     "memreader",
+	"internal/limit":      "",
+	"internal/compressed": "",
+	"internal/disasm":     "arch memreader",
+	"internal/linkmap":    "memreader internal/elfx",
+	"internal/jit":        "memreader",
 
-	"core":           "arch memreader internal/elfx internal/linkmap",
+	"core":           "arch memreader internal/compressed internal/elfx internal/linkmap",
 	"unwind/pclntab": "internal/elfx",
 
 	"sframe":              "arch",

@@ -62,9 +62,31 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// What is read is noted, whichever way, a page at a time and up to a limit.
+// What is beside a stack is kept exactly, and everything else as pages.
+func TestBeside(t *testing.T) {
+	stacks := []core.Range{{Lo: page + 0x100, Hi: page + 0x500}, {Lo: 8 * page, Hi: 9*page + 0x100}}
+	for _, tt := range []struct {
+		name     string
+		in, want core.Range
+	}{
+		{"elsewhere", core.Range{Lo: 4*page + 8, Hi: 4*page + 9}, core.Range{Lo: 4 * page, Hi: 5 * page}},
+		{"below a stack", core.Range{Lo: page + 8, Hi: page + 9}, core.Range{Lo: page, Hi: page + unit}},
+		{"above a stack", core.Range{Lo: 2*page - 1, Hi: 2 * page}, core.Range{Lo: 2*page - unit, Hi: 2 * page}},
+		{"above the last", core.Range{Lo: 9*page + 0x800, Hi: 9*page + 0x801}, core.Range{Lo: 9*page + 0x800, Hi: 9*page + 0x800 + unit}},
+		{"the page before", core.Range{Lo: 7 * page, Hi: 7*page + 1}, core.Range{Lo: 7 * page, Hi: 8 * page}},
+		{"the page behind", core.Range{Lo: 10 * page, Hi: 10*page + 1}, core.Range{Lo: 10 * page, Hi: 11 * page}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := beside(stacks, []core.Range{tt.in}); !slices.Equal(got, []core.Range{tt.want}) {
+				t.Errorf("got %#x, want %#x", got, tt.want)
+			}
+		})
+	}
+}
+
+// What is read is noted, whichever way, a unit at a time and up to a limit.
 func TestRecorder(t *testing.T) {
-	data := make([]byte, (maxRecorded+2)*page)
+	data := make([]byte, (maxRecorded+2)*unit)
 	space := memreader.NewSpace([]memreader.Segment{{Addr: page + 8, Size: uint64(len(data)), Data: data, Why: memreader.NotDumped}})
 	for _, tt := range []struct {
 		name string
@@ -89,18 +111,18 @@ func TestRecorder(t *testing.T) {
 			r := newRecorder(space)
 			tt.read(r)
 			var got []uint64
-			for _, k := range core.WholePages(r.ranges()) {
+			for _, k := range core.Whole(r.ranges(), page) {
 				for at := k.Lo; at < k.Hi && !r.full; at += page {
 					got = append(got, at/page)
 				}
 			}
-			if !slices.Equal(got, tt.want) || r.full != tt.full || len(r.pages) > maxRecorded {
-				t.Errorf("got %d, full %v, %d pages; want %d, %v", got, r.full, len(r.pages), tt.want, tt.full)
+			if !slices.Equal(got, tt.want) || r.full != tt.full || len(r.units) > maxRecorded {
+				t.Errorf("got %d, full %v, %d units; want %d, %v", got, r.full, len(r.units), tt.want, tt.full)
 			}
 		})
 	}
 	r := newRecorder(space)
-	if mem, base := r.View(page + 100); base != page+8 || len(mem) != page-8 {
+	if mem, base := r.View(page + 100); base != page+8 || len(mem) != unit-8 {
 		t.Errorf("got a view of %d bytes at %#x", len(mem), base)
 	}
 	if lo, hi := r.Gap(5); lo != 0 || hi != page+8 {

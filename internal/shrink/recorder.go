@@ -11,22 +11,24 @@ import (
 const (
 	pageSize = 4096
 
-	// maxRecorded bounds the pages that are kept because something read them: 64 MiB. The
-	// walks of 1,000 threads read some thousand.
-	maxRecorded = 16 << 10
+	// unit is how exactly it is known what was read, in bytes.
+	unit = 256
+	// maxRecorded bounds the units that are kept because something read them: 64 MiB. The
+	// walks of 1,000 threads read some 20,000.
+	maxRecorded = 64 << 20 / unit
 )
 
-// recorder is the memory of an image. It notes which pages are read.
+// recorder is the memory of an image. It notes which units are read.
 type recorder struct {
 	memreader.Reader
-	last  atomic.Uint64 // the page noted last, plus one
+	last  atomic.Uint64 // the unit noted last, plus one
 	mu    sync.Mutex
-	pages map[uint64]struct{} // by address
-	full  bool                // pages were left out
+	units map[uint64]struct{} // by number
+	full  bool                // units were left out
 }
 
 func newRecorder(mem memreader.Reader) *recorder {
-	return &recorder{Reader: mem, pages: map[uint64]struct{}{}}
+	return &recorder{Reader: mem, units: map[uint64]struct{}{}}
 }
 
 // ReadMem implements memreader.Reader.
@@ -36,7 +38,7 @@ func (r *recorder) ReadMem(p []byte, addr uint64) (int, error) {
 	return n, err
 }
 
-// View implements memreader.Viewer. It hands out a page at a time, or it would not tell
+// View implements memreader.Viewer. It hands out a unit at a time, or it would not tell
 // what is read.
 func (r *recorder) View(addr uint64) ([]byte, uint64) {
 	v, ok := r.Reader.(memreader.Viewer)
@@ -48,10 +50,10 @@ func (r *recorder) View(addr uint64) ([]byte, uint64) {
 		return nil, 0
 	}
 	r.note(addr, 1)
-	if page := addr &^ (pageSize - 1); page > base {
-		mem, base = mem[page-base:], page
+	if lo := addr &^ (unit - 1); lo > base {
+		mem, base = mem[lo-base:], lo
 	}
-	end := addr&^(pageSize-1) + (pageSize - 1)
+	end := addr | (unit - 1)
 	return mem[:min(uint64(len(mem)), end-base+1)], base
 }
 
@@ -77,31 +79,31 @@ func (r *recorder) note(addr uint64, n int) {
 	if n <= 0 {
 		return
 	}
-	first, last := addr/pageSize, (addr+uint64(n)-1)/pageSize
+	first, last := addr/unit, (addr+uint64(n)-1)/unit
 	if first == last && r.last.Load() == first+1 {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for page := first; page <= last; page++ {
-		if _, noted := r.pages[page*pageSize]; noted {
+	for at := first; at <= last; at++ {
+		if _, noted := r.units[at]; noted {
 			continue
 		}
-		if r.full = r.full || len(r.pages) >= maxRecorded; r.full {
+		if r.full = r.full || len(r.units) >= maxRecorded; r.full {
 			return
 		}
-		r.pages[page*pageSize] = struct{}{}
+		r.units[at] = struct{}{}
 	}
 	r.last.Store(last + 1)
 }
 
-// ranges returns the pages that were read.
+// ranges returns the units that were read.
 func (r *recorder) ranges() []core.Range {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := make([]core.Range, 0, len(r.pages))
-	for page := range r.pages {
-		list = append(list, core.Range{Lo: page, Hi: page + (pageSize - 1)})
+	list := make([]core.Range, 0, len(r.units))
+	for at := range r.units {
+		list = append(list, core.Range{Lo: at * unit, Hi: at*unit + (unit - 1)})
 	}
 	return list
 }

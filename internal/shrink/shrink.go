@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sort"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/process"
@@ -62,23 +63,37 @@ func (s *Shrinker) Write(w io.Writer, p *process.Process, modules []report.Modul
 		err  error
 	)
 	if e := process.Guard(func() {
-		keep := s.stacks.ranges()
-		keep = append(keep, s.special(p.Memory())...)
+		stacks := core.Whole(s.stacks.ranges(), unit)
+		keep := s.special(p.Memory())
 		keep = append(keep, s.images(modules)...)
 		keep = append(keep, s.pointed()...)
 		keep = append(keep, s.rec.ranges()...)
-		kept, err = s.img.WriteCore(w, keep)
+		kept, err = s.img.WriteCore(w, append(stacks, beside(stacks, keep)...))
 	}); e != nil {
 		err = errors.Join(err, e)
 	}
 	if s.rec.full {
-		s.leaveOut("the rest of the memory that sfcore reads, beyond %d MiB", maxRecorded*pageSize>>20)
+		s.leaveOut("the rest of the memory that sfcore reads, beyond %d MiB", maxRecorded*unit>>20)
 	}
 	sum := &Summary{Kept: kept, LeftOut: s.leftOut}
 	for _, e := range s.img.Problems {
 		sum.Problems = append(sum.Problems, e.Error())
 	}
 	return sum, err
+}
+
+// beside returns ranges extended to pages, but not over a page that is in part a stack's:
+// of 1,000 threads, the unused rest of these has megabytes.
+func beside(stacks, keep []core.Range) []core.Range {
+	wide := core.Whole(keep, unit)
+	for i, r := range wide {
+		r.Lo, r.Hi = r.Lo&^(pageSize-1), max(r.Hi, (r.Hi+pageSize-1)&^(pageSize-1))
+		n := sort.Search(len(stacks), func(n int) bool { return stacks[n].Hi > r.Lo })
+		if n == len(stacks) || stacks[n].Lo >= r.Hi {
+			wide[i] = r
+		}
+	}
+	return wide
 }
 
 // Core writes the small core of an image, which it closes. It looks for files, walks all

@@ -132,7 +132,7 @@ func TestPointed(t *testing.T) {
 		if n, _ := img.Mem.ReadMem(make([]byte, 1), heapAt+uint64(page)*4096); n == 1 {
 			heapPages = append(heapPages, page)
 		}
-		if n, _ := img.Mem.ReadMem(make([]byte, 1), stackAt+uint64(page)*4096); n == 1 {
+		if n, _ := img.Mem.ReadMem(make([]byte, 1), stackAt+uint64(page)*4096+4095); n == 1 {
 			stackPages = append(stackPages, page)
 		}
 	}

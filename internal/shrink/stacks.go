@@ -84,7 +84,7 @@ func (s *stacks) add(st *process.Stack) {
 	} else {
 		end(behindCut)
 	}
-	u.parts = core.WholePages(u.parts)
+	u.parts = core.Whole(u.parts, unit)
 	for _, p := range u.parts {
 		u.size += p.Hi - p.Lo
 	}

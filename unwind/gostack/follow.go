@@ -39,13 +39,17 @@ func Follow(a *arch.Arch, threads []arch.Regs, _ []memreader.Segment, mem memrea
 	}
 	words := memreader.Words{R: mem, BigEndian: a.BigEndian}
 	var found []memreader.Segment
-	var rest []uint64 // SP of threads whose register does not hold g
+	var rest []uint64          // SP of threads whose register does not hold g
+	other := map[uint64]bool{} // what it holds instead, often the same in many
 	for i := range threads {
 		var t thread
 		g, _ := threads[i].Get(abi.g)
-		if g != 0 && t.learn(&words, g) == nil {
+		if g != 0 && !other[g] && t.learn(&words, g) == nil {
 			found = append(found, t.ranges(&words)...)
-		} else if sp, ok := threads[i].Get(a.SP); ok {
+			continue
+		}
+		other[g] = true
+		if sp, ok := threads[i].Get(a.SP); ok {
 			rest = append(rest, sp)
 		}
 	}

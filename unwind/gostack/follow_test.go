@@ -153,6 +153,19 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// What many threads have instead of a goroutine is looked at once.
+func TestFollowOnce(t *testing.T) {
+	const other = 0x123400
+	for _, a := range arches {
+		p := newProcess(t, a, layouts[0])
+		p.mem.Faults[other+gM] = 0
+		threads := []arch.Regs{p.regsOf(outsideAt, other), p.regsOf(outsideAt+64, other), p.regsOf(outsideAt+128, other)}
+		if got := Follow(a, threads, nil, &p.mem); got != nil || p.mem.Faults[other+gM] != 1 {
+			t.Errorf("%s: got %+v after %d reads", a.Name, got, p.mem.Faults[other+gM])
+		}
+	}
+}
+
 // Words near a stack are its own, not the address of a goroutine.
 func TestCandidates(t *testing.T) {
 	for _, a := range arches {

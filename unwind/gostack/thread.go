@@ -82,8 +82,11 @@ func (t *thread) learn(mem *memreader.Words, g uint64) error {
 	}
 	w := words{mem: mem}
 	m := w.at(g + gM)
+	if w.err != nil || m == 0 || m%8 != 0 { // mostly
+		return errors.Join(errG, w.err)
+	}
 	g0 := w.at(m + mG0)
-	if own := w.at(g0 + gM); w.err != nil || m == 0 || own != m {
+	if own := w.at(g0 + gM); w.err != nil || own != m {
 		return errors.Join(errG, w.err)
 	}
 	found := thread{m: m, g0: g0}

@@ -1,4 +1,5 @@
-package core
+// Package compressed opens the compressed streams that cores are stored in.
+package compressed
 
 import (
 	"bytes"
@@ -10,21 +11,22 @@ import (
 	"github.com/therootcompany/xz"
 )
 
-// maxWindow bounds the memory that a compressed stream may ask a decompressor
+// MaxWindow bounds the memory that a compressed stream may ask a decompressor
 // to keep, in bytes: what zstd(1) accepts unless told otherwise. xz -9 needs
 // half of it.
-const maxWindow = 128 << 20
+const MaxWindow = 128 << 20
 
-// compression is a format that cores are stored in.
-type compression struct {
-	name, magic string
-	// open returns a reader of the decompressed stream. Closing it releases
+// A Format is a format of compressed streams.
+type Format struct {
+	Name  string
+	magic string
+	// Open returns a reader of the decompressed stream. Closing it releases
 	// the decompressor.
-	open func(io.Reader) (io.ReadCloser, error)
+	Open func(io.Reader) (io.ReadCloser, error)
 }
 
-// compressions are recognised by how the stream begins, whatever its name.
-var compressions = []compression{
+// formats are recognised by how the stream begins, whatever its name.
+var formats = []Format{
 	{"zstd", "\x28\xb5\x2f\xfd", openZstd},
 	{"zstd", "\x50\x2a\x4d\x18", openZstd}, // a skippable frame, as pzstd begins with
 	{"gzip", "\x1f\x8b", openGzip},
@@ -32,14 +34,14 @@ var compressions = []compression{
 	{"xz", "\xfd7zXZ\x00", openXZ},
 }
 
-// maxMagic is the length of the longest magic.
-const maxMagic = 6
+// MaxMagic is how many bytes of a stream tell its format.
+const MaxMagic = 6
 
-// findCompression returns the compression of a stream by its first bytes, or nil.
-func findCompression(head []byte) *compression {
-	for i := range compressions {
-		if c := &compressions[i]; bytes.HasPrefix(head, []byte(c.magic)) {
-			return c
+// Find returns the format of a stream by its first bytes, or nil.
+func Find(head []byte) *Format {
+	for i := range formats {
+		if f := &formats[i]; bytes.HasPrefix(head, []byte(f.magic)) {
+			return f
 		}
 	}
 	return nil
@@ -48,7 +50,7 @@ func findCompression(head []byte) *compression {
 // openZstd decodes without goroutines: those would continue reading r after an
 // error, and make it no faster.
 func openZstd(r io.Reader) (io.ReadCloser, error) {
-	d, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1))
+	d, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(MaxWindow), zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +62,7 @@ func openGzip(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }
 func openLZ4(r io.Reader) (io.ReadCloser, error) { return io.NopCloser(lz4.NewReader(r)), nil }
 
 func openXZ(r io.Reader) (io.ReadCloser, error) {
-	x, err := xz.NewReader(r, maxWindow)
+	x, err := xz.NewReader(r, MaxWindow)
 	if err != nil {
 		return nil, err
 	}
