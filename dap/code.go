@@ -82,14 +82,19 @@ const (
 	// backwards without the beginning of a function. In so many, decoding falls
 	// into step with the instructions wherever it begins.
 	maxSync = 256
+
+	// maxSynced bounds the bytes that a request tries so. Where instructions that are
+	// made for it never fall into step, what comes before them is shown as bytes.
+	maxSynced = 1 << 22
 )
 
 // before disassembles the n lines that end at addr. It returns fewer at the
 // beginning of the address space.
 func (s *snapshot) before(addr uint64, n int) []line {
 	var chunks [][]line // the last in memory first
+	left := maxSynced
 	for have := 0; have < n && addr > 0; {
-		chunk := s.chunkBefore(addr)
+		chunk := s.chunkBefore(addr, &left)
 		chunks = append(chunks, chunk)
 		have += len(chunk)
 		addr = chunk[0].addr
@@ -102,15 +107,16 @@ func (s *snapshot) before(addr uint64, n int) []line {
 }
 
 // chunkBefore disassembles one or more lines that end at addr, which is not 0:
-// those of the function there is, if there is one.
-func (s *snapshot) chunkBefore(addr uint64) []line {
+// those of the function there is, if there is one. left is how many bytes may still be
+// tried.
+func (s *snapshot) chunkBefore(addr uint64, left *int) []line {
 	unit := s.unit()
 	if _, start := s.symbol(addr - 1); start != 0 && addr-start <= maxFunction {
 		if lines := s.between(start, addr); len(lines) > 0 {
 			return lines
 		}
 	}
-	if lines := s.sync(addr, unit); len(lines) > 0 {
+	if lines := s.sync(addr, unit, left); len(lines) > 0 {
 		return lines
 	}
 	size := min(addr, unit)
@@ -138,11 +144,26 @@ func (s *snapshot) between(start, end uint64) []line {
 	return lines
 }
 
+// ends reports whether some bytes before addr are an instruction that ends there.
+func (s *snapshot) ends(addr, unit uint64) bool {
+	words := s.words()
+	for back := unit; back <= min(addr, disasm.MaxSize); back += unit {
+		if l := s.lineAt(words, addr-back); l.valid && l.size == back {
+			return true
+		}
+	}
+	return false
+}
+
 // sync finds instructions that end at addr by beginning somewhere before and
 // falling into step. It returns nil if the bytes there are not instructions.
-func (s *snapshot) sync(addr, unit uint64) []line {
+func (s *snapshot) sync(addr, unit uint64, left *int) []line {
+	if !s.ends(addr, unit) {
+		return nil
+	}
 	from := min(addr, maxSync) / unit * unit
-	for back := from; back >= unit && back+disasm.MaxSize > from; back -= unit {
+	for back := from; back >= unit && back+disasm.MaxSize > from && *left > 0; back -= unit {
+		*left -= int(back)
 		lines := s.between(addr-back, addr)
 		for i := len(lines) - 1; i >= 0 && lines[i].valid; i-- {
 			if i == 0 || !lines[i-1].valid {

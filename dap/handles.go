@@ -13,7 +13,8 @@ const (
 	refLocals                   // its local variables
 	refObject                   // part addr of what the reference item has: a variable or a part of one
 	refRemote                   // source file item that a server may have
-	refListing                  // page item of the disassembly from addr on
+	refListing                  // page item of the disassembly of the function at addr
+	refAround                   // the disassembly around addr
 )
 
 // ref is the object that a number in the protocol refers to. The number is a

@@ -7,11 +7,10 @@ import (
 )
 
 const (
-	// maxOutlines bounds the outlines that are kept, each of up to 1 MiB. Most stacks
-	// go through fewer functions without source files.
-	maxOutlines = 64
-	// maxStarts bounds the addresses in code without a name that are remembered.
-	maxStarts = 1 << 16
+	// maxOutlined bounds the instructions in all outlines of a snapshot, which take 4
+	// bytes each. An outline counts as outlineWork of them besides.
+	maxOutlined = 1 << 23
+	outlineWork = 64
 )
 
 // outline is where the instructions of a function end, as far as somebody asked.
@@ -20,20 +19,23 @@ type outline struct {
 	over bool     // nothing follows that can be read as an instruction
 }
 
-// outlines are those of functions, and where the listings of code without a name begin.
+// outlines are those of functions.
 type outlines struct {
 	functions map[uint64]*outline // by the address of the first instruction
-	starts    map[uint64]uint64   // by the boundary of an instruction
+	spent     int                 // of maxOutlined
 }
 
 // instruction returns how many instructions are between start and the one that contains
 // addr, which is at most maxFunction bytes behind it. Many frames ask for one function,
-// which is disassembled once.
-func (o *outlines) instruction(s *snapshot, words *memreader.Words, start, addr uint64) int {
+// which is disassembled once. It returns false if there are too many outlines to know.
+func (o *outlines) instruction(s *snapshot, words *memreader.Words, start, addr uint64) (int, bool) {
 	f := o.functions[start]
 	if f == nil {
-		if o.functions == nil || len(o.functions) >= maxOutlines {
+		if o.functions == nil {
 			o.functions = map[uint64]*outline{}
+		}
+		if o.spent += outlineWork; o.spent > maxOutlined {
+			return 0, false
 		}
 		f = &outline{}
 		o.functions[start] = f
@@ -43,6 +45,9 @@ func (o *outlines) instruction(s *snapshot, words *memreader.Words, start, addr 
 		at += uint64(f.ends[n-1])
 	}
 	for !f.over && at <= addr {
+		if o.spent++; o.spent > maxOutlined {
+			return 0, false
+		}
 		l := s.lineAt(words, at)
 		if l.end() <= at {
 			f.over = true
@@ -52,21 +57,5 @@ func (o *outlines) instruction(s *snapshot, words *memreader.Words, start, addr 
 		f.ends = append(f.ends, uint32(at-start))
 	}
 	index, _ := slices.BinarySearch(f.ends, uint32(addr-start)+1)
-	return index
-}
-
-// start returns where the listing begins that has the boundary of an instruction in code
-// without a name.
-func (o *outlines) start(s *snapshot, boundary uint64) uint64 {
-	start, known := o.starts[boundary]
-	if !known {
-		if start = boundary; o.starts == nil || len(o.starts) >= maxStarts {
-			o.starts = map[uint64]uint64{}
-		}
-		if lines := s.before(boundary, listingAhead); len(lines) > 0 {
-			start = lines[0].addr
-		}
-		o.starts[boundary] = start
-	}
-	return start
+	return index, true
 }

@@ -6,7 +6,6 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -76,22 +75,19 @@ func (s *snapshot) unwindVariables(st *stack, i int, format *godap.ValueFormat) 
 	vars := []godap.Variable{
 		text("method", r.Method.String()),
 		text("trust", r.Trust.String()),
-		text("evidence", evidence(r)),
+		text("evidence", evidence(f)),
 		s.word("pc", f.PC, format),
 		s.word("lookup pc", f.LookupPC(), format),
 	}
 	if r.CFA.Known {
-		vars = append(vars, s.word("CFA", uint64(r.CFA.Addr), format))
-	}
-	if r.Rule != "" {
-		vars = append(vars, text("row", r.Rule))
+		vars = append(vars, s.word("CFA", uint64(r.CFA.Addr), format), text("row", f.Row.Format(s.process.Image().Arch)))
 	}
 	vars = append(vars, text("caller", caller(st, i)))
-	if r.Doubt != "" {
-		vars = append(vars, text("doubt", r.Doubt))
+	if doubt := f.Method.Doubt(f.Evidence, f.Trust); doubt != "" && !f.Method.Inferred() {
+		vars = append(vars, text("doubt", doubt))
 	}
-	if r.Skipped != "" {
-		vars = append(vars, text("skipped", r.Skipped))
+	if f.Skipped != nil {
+		vars = append(vars, text("skipped", f.Skipped.Error()))
 	}
 	if r.Module != "" {
 		vars = append(vars, text("module", r.ModuleName), text("build-id or path", r.Module),
@@ -114,9 +110,9 @@ func caller(st *stack, i int) string {
 }
 
 // evidence lists what speaks for and against a frame.
-func evidence(r *report.Frame) string {
-	if r.Method == unwind.Registers {
+func evidence(f *unwind.Frame) string {
+	if f.Method == unwind.Registers {
 		return "the thread's own registers"
 	}
-	return r.Evidence.String()
+	return f.Evidence.String()
 }

@@ -76,9 +76,11 @@ const (
 	listingAhead = 64   // instructions before and behind a pc in code without a name
 )
 
-// listing is the disassembly of a function, or of a page of a long one.
+// listing is the disassembly of a function, or of a page of a long one; or, in code
+// without a name, of the instructions around a pc.
 type listing struct {
-	start uint64 // of the function, or of what is listed of code without a name
+	kind  refKind // refListing or refAround
+	start uint64  // of the function, or the boundary of instructions that the others are around
 	page  int
 	line  int // of the address that was asked for, from 1
 }
@@ -91,22 +93,28 @@ func (s *snapshot) listingAt(addr, boundary uint64) (listing, bool) {
 	if l := s.lineAt(words, addr); l.why != nil || !s.executable(addr) {
 		return listing{}, false
 	}
-	_, start := s.symbol(addr)
-	if start == 0 || addr-start > maxFunction {
-		start = s.outlines.start(s, boundary)
+	if _, start := s.symbol(addr); start != 0 && addr-start <= maxFunction {
+		if index, ok := s.outlines.instruction(s, words, start, addr); ok {
+			return listing{refListing, start, index / listingPage, listingHead + index%listingPage + 1}, true
+		}
 	}
-	index := s.outlines.instruction(s, words, start, addr)
-	return listing{start: start, page: index / listingPage, line: listingHead + index%listingPage + 1}, true
+	// As many lines come before the boundary wherever it is, so that none of them is
+	// disassembled before somebody reads the listing.
+	line := listingHead + listingAhead
+	if addr >= boundary {
+		line++
+	}
+	return listing{refAround, boundary, 0, line}, true
 }
 
 func (s *session) listingSource(l *listing) *godap.Source {
 	name, start := s.snap.symbol(l.start)
-	if name == "" || start != l.start {
+	if name == "" || start != l.start || l.kind == refAround {
 		name = address(l.start)
 	}
 	return &godap.Source{
 		Name:            fileName(name) + ".s",
-		SourceReference: s.snap.refs.id(ref{kind: refListing, addr: l.start, item: l.page}),
+		SourceReference: s.snap.refs.id(ref{kind: l.kind, addr: l.start, item: l.page}),
 		Origin:          "disassembly",
 	}
 }
@@ -137,7 +145,7 @@ func (s *session) source(ctx context.Context, args *godap.SourceArguments) (any,
 	if args.Source != nil && args.Source.SourceReference > 0 {
 		id = args.Source.SourceReference
 	}
-	r, ok := snap.refs.get(id, refListing, refRemote)
+	r, ok := snap.refs.get(id, refListing, refAround, refRemote)
 	if !ok {
 		return nil, newError(idReference, "source reference %d is no longer valid", id)
 	}
@@ -145,33 +153,24 @@ func (s *session) source(ctx context.Context, args *godap.SourceArguments) (any,
 		text, err := s.fetchSource(ctx, snap.remote[r.item])
 		return &godap.SourceResponseBody{Content: text}, err
 	}
-	return &godap.SourceResponseBody{Content: snap.listing(r.addr, r.item), MimeType: "text/x-asm"}, nil
+	text := ""
+	if r.kind == refAround {
+		text = snap.around(r.addr)
+	} else {
+		text = snap.listing(r.addr, r.item)
+	}
+	return &godap.SourceResponseBody{Content: text, MimeType: "text/x-asm"}, nil
 }
 
-// listing writes a page of the disassembly that begins at start.
+// listing writes a page of the disassembly of the function that begins at start.
 func (s *snapshot) listing(start uint64, page int) string {
-	name, at := s.symbol(start)
-	named := name != "" && at == start
+	name, _ := s.symbol(start)
 	var b strings.Builder
-	where := ""
-	if module := s.process.Locate(start).ModulePath; module != "" {
-		where = " in " + oneLine(module)
-	}
-	if named {
-		fmt.Fprintf(&b, "; %s%s\n", oneLine(name), where)
-	} else {
-		fmt.Fprintf(&b, "; code without a name%s\n", where)
-	}
-	fmt.Fprintf(&b, "; %#x, %s\n", start, s.process.Image().Arch.Name)
-
-	count := listingPage
-	if !named {
-		count = 2 * listingAhead
-	}
+	s.writeHead(&b, oneLine(name), start, start)
 	words, addr := s.words(), start
-	for i := 0; i < page*listingPage+count; i++ {
+	for i := range (page + 1) * listingPage {
 		l := s.lineAt(words, addr)
-		if _, f := s.symbol(addr); l.why != nil || named && f != start {
+		if _, f := s.symbol(addr); l.why != nil || f != start {
 			break
 		}
 		if i >= page*listingPage {
@@ -181,6 +180,45 @@ func (s *snapshot) listing(start uint64, page int) string {
 		addr = l.end()
 	}
 	return b.String()
+}
+
+// around writes the instructions that end at boundary and those that begin there.
+func (s *snapshot) around(boundary uint64) string {
+	lines := s.before(boundary, listingAhead)
+	first := boundary
+	if len(lines) > 0 {
+		first = lines[0].addr
+	}
+	what := "code without a name"
+	if name, at := s.symbol(boundary); name != "" {
+		what = fmt.Sprintf("around %s+%d", oneLine(name), boundary-at)
+	}
+	var b strings.Builder
+	s.writeHead(&b, what, boundary, first)
+	for range listingAhead - len(lines) { // the address space begins here
+		fmt.Fprintf(&b, "%s\n", unreadableText(errNoMemory))
+	}
+	for _, l := range s.after(boundary, listingAhead) {
+		if l.why != nil {
+			break
+		}
+		lines = append(lines, l)
+	}
+	words := s.words()
+	for i := range lines {
+		_, text := s.write(words, &lines[i])
+		fmt.Fprintf(&b, "%#x <+%d>:\t%s\n", lines[i].addr, lines[i].addr-first, text)
+	}
+	return b.String()
+}
+
+// writeHead writes the lines of a listing before its instructions, of which the first is
+// at an address.
+func (s *snapshot) writeHead(b *strings.Builder, what string, addr, first uint64) {
+	if module := s.process.Locate(addr).ModulePath; module != "" {
+		what += " in " + oneLine(module)
+	}
+	fmt.Fprintf(b, "; %s\n; %#x, %s\n", what, first, s.process.Image().Arch.Name)
 }
 
 // loadedSources lists the files that frames were found in so far.
@@ -197,8 +235,8 @@ func (s *session) loadedSources(context.Context, *none) (any, error) {
 	}
 	slices.SortFunc(body.Sources, func(a, b godap.Source) int { return strings.Compare(a.Path, b.Path) })
 	for _, r := range snap.refs.refs {
-		if r.kind == refListing {
-			body.Sources = append(body.Sources, *s.listingSource(&listing{start: r.addr, page: r.item}))
+		if r.kind == refListing || r.kind == refAround {
+			body.Sources = append(body.Sources, *s.listingSource(&listing{kind: r.kind, start: r.addr, page: r.item}))
 		}
 	}
 	return body, nil

@@ -64,7 +64,7 @@ func (s *session) stack(ctx context.Context, id int) (*stack, error) {
 	snap.forget(maxStacks-1, maxKeptFrames)
 	walker := snap.process.NewWalker()
 	st := &stack{walked: walker.Walk(th)}
-	st.Thread = *walker.Describe(st.walked, true)
+	st.Thread = *walker.Describe(st.walked, false)
 	walker.RecoverRegisters(st.walked)
 	physical := int32(0)
 	for i := range st.Frames {
