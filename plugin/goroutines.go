@@ -32,7 +32,15 @@ const (
 // Goroutines implements proto.PluginServer.
 func (s *service) Goroutines(req *proto.GoroutinesRequest, out grpc.ServerStreamingServer[proto.Goroutine]) error {
 	ctx := out.Context()
-	return with(ctx, req.GetSession(), func(p *process.Process) error {
+	sess, err := connectionOf(ctx).session(req.GetSession())
+	if err != nil {
+		return err
+	}
+	if err := sess.walks.take(ctx, sess.ctx); err != nil {
+		return err
+	}
+	defer sess.walks.leave()
+	return sess.with(func(p *process.Process) error {
 		opts := goroutines.Options{Locals: req.GetVariables(), RuntimeLocals: req.GetRuntime()}
 		if !req.GetRuntime() {
 			opts.Select = func(_ int64, runtime bool) bool { return !runtime }
@@ -43,6 +51,7 @@ func (s *service) Goroutines(req *proto.GoroutinesRequest, out grpc.ServerStream
 				if sent = out.Send(part); sent != nil {
 					return false
 				}
+				sess.walks.move()
 			}
 			return true
 		})

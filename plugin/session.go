@@ -41,6 +41,8 @@ type session struct {
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
 
+	walks turn // of the calls that walk stacks
+
 	// use is held for reading while the process is used, which is nil before it
 	// is open and after it was closed.
 	use     sync.RWMutex
@@ -132,6 +134,7 @@ func (c *connection) begin() (uint64, *session, error) {
 		return 0, nil, status.Errorf(codes.ResourceExhausted, "the connection has %d sessions, which is the most; close one", maxSessions)
 	}
 	s := &session{}
+	s.walks.begin()
 	s.ctx, s.cancel = context.WithCancel(c.ctx)
 	c.last++
 	c.sessions[c.last] = s

@@ -31,6 +31,10 @@ func (s *service) Stacks(req *proto.StacksRequest, out grpc.ServerStreamingServe
 	if err != nil {
 		return err
 	}
+	if err := sess.walks.take(out.Context(), sess.ctx); err != nil {
+		return err
+	}
+	defer sess.walks.leave()
 	// A call with a slow reader does not keep the session in use, only walks do.
 	type walked struct {
 		parts []*proto.Thread
@@ -55,6 +59,7 @@ func (s *service) Stacks(req *proto.StacksRequest, out grpc.ServerStreamingServe
 			if err := out.Send(part); err != nil {
 				return err
 			}
+			sess.walks.move()
 		}
 	}
 	if err := out.Context().Err(); err != nil {

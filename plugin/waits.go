@@ -16,6 +16,10 @@ func (s *service) Waits(req *proto.WaitsRequest, out grpc.ServerStreamingServer[
 	if err != nil {
 		return err
 	}
+	if err := sess.walks.take(out.Context(), sess.ctx); err != nil {
+		return err
+	}
+	defer sess.walks.leave()
 	var waiting report.Waiting
 	if err := sess.with(func(p *process.Process) error {
 		if sess.host != nil { // it does not tell the system calls of threads
@@ -24,6 +28,7 @@ func (s *service) Waits(req *proto.WaitsRequest, out grpc.ServerStreamingServer[
 		waits := process.NewWaits(p)
 		for range process.Parallel(out.Context(), p, p.Threads(), func(w *process.Walker, th *core.Thread) struct{} {
 			waits.Add(w.Describe(w.Walk(th), false), th)
+			sess.walks.move()
 			return struct{}{}
 		}) {
 		}

@@ -66,7 +66,10 @@ type PluginClient interface {
 	// Stacks walks stacks, and sends each as soon as it and those before it are
 	// known: in the order of the request, or else of Threads. A stack of more than
 	// 512 frames comes in several messages with the same tid, of which only the
-	// last has a stop. Cancelling the call ends the walk.
+	// last has a stop. Cancelling the call ends the walk. Calls of Stacks, Waits and
+	// Goroutines of a session wait for each other: one that waits for a minute for
+	// another that sends nothing, because the host does not read it, fails with
+	// RESOURCE_EXHAUSTED.
 	Stacks(ctx context.Context, in *StacksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Thread], error)
 	// Modules lists the modules by ascending address, having looked for their files.
 	Modules(ctx context.Context, in *ModulesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Module], error)
@@ -297,7 +300,10 @@ type PluginServer interface {
 	// Stacks walks stacks, and sends each as soon as it and those before it are
 	// known: in the order of the request, or else of Threads. A stack of more than
 	// 512 frames comes in several messages with the same tid, of which only the
-	// last has a stop. Cancelling the call ends the walk.
+	// last has a stop. Cancelling the call ends the walk. Calls of Stacks, Waits and
+	// Goroutines of a session wait for each other: one that waits for a minute for
+	// another that sends nothing, because the host does not read it, fails with
+	// RESOURCE_EXHAUSTED.
 	Stacks(*StacksRequest, grpc.ServerStreamingServer[Thread]) error
 	// Modules lists the modules by ascending address, having looked for their files.
 	Modules(*ModulesRequest, grpc.ServerStreamingServer[Module]) error
