@@ -19,6 +19,9 @@ const (
 	spoolFS = readFS | landlock.AccessFSSet(unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_MAKE_REG|
 		unix.LANDLOCK_ACCESS_FS_REMOVE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE)
 
+	// firstFS are the rights of Landlock's first version, of Linux 5.13. They are enough
+	// where the filter lets no file be opened for writing.
+	firstFS = landlock.AccessFSSet(unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1)
 	// everyFS are the rights of Landlock's third version, of Linux 6.2: the
 	// first that keeps files from being truncated.
 	everyFS = landlock.AccessFSSet(unix.LANDLOCK_ACCESS_FS_TRUNCATE<<1 - 1)
@@ -67,18 +70,22 @@ func EnterReading(user Identity) (lacks, err error) {
 // restrict leaves the rights to read below dirs, to read files, and to write temporary
 // files in spool, unless it is "".
 func restrict(dirs, files []string, spool string) error {
-	strict := landlock.Config{HandledAccessFS: everyFS}
+	needed, since := everyFS, "6.2"
+	if spool == "" {
+		needed, since = firstFS, "5.13"
+	}
+	strict := landlock.Config{HandledAccessFS: needed}
 	rules := []landlock.Rule{landlock.PathAccess(readFS, dirs...), landlock.PathAccess(readFile, files...)}
 	if spool != "" {
 		rules = append(rules, landlock.PathAccess(spoolFS, spool).IgnoreIfMissing())
 	}
 	if err := strict.RestrictPaths(rules...); err != nil {
-		return fmt.Errorf("--sandbox needs Landlock as in Linux 6.2 or later: %w", err)
+		return fmt.Errorf("--sandbox needs Landlock as in Linux %s or later: %w", since, err)
 	}
 	// What later versions know, on kernels that know it: the filter forbids
 	// it too, so none is needed.
 	more := landlock.V11
-	more.HandledAccessFS &^= everyFS
+	more.HandledAccessFS &^= needed
 	if err := more.BestEffort().Restrict(); err != nil {
 		return fmt.Errorf("--sandbox: %w", err)
 	}
