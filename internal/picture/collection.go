@@ -52,6 +52,7 @@ type Collection struct {
 	waits     []string       // of the last snapshot
 	lines     [][]SourceLine // of the frames of the first thread that crashed
 	path      []int          // of the stack that is being added, for reuse
+	before    []placed       // the outermost frames of the stack that was added last, from the outermost on
 }
 
 // text is the index of a text that is safe to show. Text 0 is "".
@@ -150,12 +151,8 @@ func (c *Collection) Add(t *Thread) error {
 	}
 	s := stack{
 		id: t.ID, name: c.text(t.Name), state: c.text(t.State), crashed: t.Crashed, complete: t.Complete,
-		reason: t.Stop.Reason, detail: c.text(t.Stop.Detail),
+		reason: t.Stop.Reason, detail: c.text(t.Stop.Detail), innermost: c.innermost(t.Frames), locals: c.locals(t.Frames),
 	}
-	for i := len(t.Frames) - 1; i >= 0; i-- {
-		s.innermost = c.nodes.index(node{s.innermost, c.frames.index(c.frame(&t.Frames[i]))})
-	}
-	s.locals = c.locals(t.Frames)
 	if t.Crashed && c.lines == nil {
 		c.keepLines(t.Lines)
 	}
