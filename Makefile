@@ -14,7 +14,7 @@ SYSTEMS := linux/amd64 linux/arm64 linux/s390x darwin/arm64 windows/amd64
 # Packages whose tests know -update.
 GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/testkit[] ]/ { print $$1 }')
 
-.PHONY: help build test shape api apidiff race lint vulncheck fmt generate golden fuzz torture hostile crash crash-vm mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores field check
+.PHONY: help build test shape api apidiff race lint vulncheck fmt generate golden fuzz torture hostile crash signatures crash-vm mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores field check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,9 +39,10 @@ apidiff: ## check the recorded API, and show how it differs from that of BASE=ma
 race: ## run all tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race ./...
 
-lint: ## run gofmt and golangci-lint (staticcheck included)
+lint: ## run gofmt, golangci-lint (staticcheck included) and actionlint
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	$(TOOL) golangci-lint run ./...
+	$(TOOL) actionlint
 
 vulncheck: ## look for known vulnerabilities (needs the network)
 	.ci/vulncheck
@@ -67,6 +68,9 @@ hostile: ## run sfcore on inputs that are constructed to be expensive
 
 crash: ## crash programs under sfcore-crash and compare with their cores (needs root; sets kernel.core_pattern meanwhile)
 	go run ./test/crash
+
+signatures: ## crash programs with bugs, and measure how well signatures group the crashes, beside the rules of others (needs gcc, clang, rustc)
+	go run ./test/signatures
 
 crash-vm: ## the same, and what is installed for systemd, on Debian's kernels 6.1 and 7.2 in emulated machines (needs root, debootstrap; an hour)
 	test/crash/vm

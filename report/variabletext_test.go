@@ -42,3 +42,14 @@ func TestElementsText(t *testing.T) {
 		}
 	}
 }
+
+// References to references, as only a damaged report has many, are cut off, too.
+func TestReferencesText(t *testing.T) {
+	v := report.Variable{Value: "end"}
+	for range 1000 {
+		v = report.Variable{Value: strings.Repeat("r", 100), Members: []report.Variable{v}}
+	}
+	if text := v.Text(); len(text) > 2000 || !strings.HasSuffix(text, "...") {
+		t.Errorf("got %d bytes, which end in %q", len(text), text[len(text)-10:])
+	}
+}

@@ -35,7 +35,7 @@ that crash are heard.`,
 			if err != nil {
 				return err
 			}
-			l, err := listen(socket)
+			l, err := listenSocket(socket)
 			if err != nil {
 				return err
 			}
@@ -58,9 +58,9 @@ that crash are heard.`,
 // listenFDs is where systemd's descriptors begin [sd_listen_fds(3)].
 const listenFDs = 3
 
-// listen takes the socket that systemd has made, or makes one. Every process may connect,
+// listenSocket takes the socket that systemd has made, or makes one. Every process may connect,
 // for every one may crash.
-func listen(name string) (*net.UnixListener, error) {
+func listenSocket(name string) (*net.UnixListener, error) {
 	if pid, _ := strconv.Atoi(os.Getenv("LISTEN_PID")); pid == os.Getpid() && os.Getenv("LISTEN_FDS") == "1" {
 		l, err := net.FileListener(os.NewFile(listenFDs, "systemd"))
 		if err != nil {

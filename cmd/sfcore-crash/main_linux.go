@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"github.com/sfcore/sfcore/internal/crash"
+	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/display"
 )
 
@@ -37,7 +39,7 @@ so:
   sysctl kernel.core_pipe_limit=8
   sysctl kernel.core_pattern='|/usr/bin/sfcore-crash pipe %P %u %g %s %d %F'
 
-The stacks are kept below ` + crash.StoreDir + `, and belong to the user of the
+The stacks are kept below ` + store.Dir + `, and belong to the user of the
 process. docs/crash.md describes what is kept, and ` + crash.ConfigFile + `, which
 decides that.`,
 		Example: `  sfcore crash list
@@ -50,17 +52,24 @@ decides that.`,
 	}
 	c := &settings{}
 	root.PersistentFlags().StringVar(&c.file, "config", crash.ConfigFile, "read the configuration in `FILE`")
-	root.AddCommand(newPipeCommand(c), newDaemonCommand(c), newWatchCommand(c), newReadCommand(), newReadCoreCommand(), newTestCrashCommand(), newListCommand(c), newShowCommand(c), newTopCommand(c), newRemoveCommand(c), newStatusCommand(c), newInstallCommand(c), newUninstallCommand())
+	root.PersistentFlags().StringVar(&c.dir, "store", "", "use the store in `DIR` instead of that of the configuration")
+	root.AddCommand(newPipeCommand(c), newDaemonCommand(c), newWatchCommand(c), newImportCommand(c), newReadCommand(), newReadCoreCommand(), newTestCrashCommand(), newListCommand(c), newShowCommand(c), newInfoCommand(c), newStacksCommand(c), newDumpCommand(c), newTopCommand(c), newStatsCommand(c), newServeCommand(c), newRemoveCommand(c), newStatusCommand(c), newInstallCommand(c), newUninstallCommand())
 	return root
 }
 
 // settings is where the configuration is.
-type settings struct{ file string }
+type settings struct{ file, dir string }
 
-func (s *settings) read() (*crash.Config, error) { return crash.ReadConfig(s.file) }
+func (s *settings) read() (*crash.Config, error) {
+	c, err := crash.ReadConfig(s.file)
+	if err == nil && s.dir != "" {
+		c.Store, err = filepath.Abs(s.dir)
+	}
+	return c, err
+}
 
 // store opens the store for reading.
-func (s *settings) store() (*crash.Store, error) {
+func (s *settings) store() (*store.Store, error) {
 	c, err := s.read()
 	if err != nil {
 		return nil, err
@@ -68,5 +77,5 @@ func (s *settings) store() (*crash.Store, error) {
 	if _, err := os.Stat(c.Store); err != nil {
 		return nil, fmt.Errorf("no crash was kept yet: %w", err)
 	}
-	return crash.OpenStore(c)
+	return c.OpenStore()
 }

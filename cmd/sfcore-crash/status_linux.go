@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/internal/crash"
+	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/display"
 )
 
@@ -125,20 +126,20 @@ func writeStore(out io.Writer, c *crash.Config) {
 		fmt.Fprintf(out, "no crash was kept yet in %s\n", c.Store)
 		return
 	}
-	store, err := crash.OpenStore(c)
+	kept, err := c.OpenStore()
 	if err != nil {
 		fmt.Fprintf(out, "the store: %v\n", err)
 		return
 	}
-	records, denied, err := store.Records()
+	records, denied, err := kept.Records()
 	if err != nil {
 		fmt.Fprintf(out, "the store: %v\n", err)
-		if !errors.Is(err, crash.ErrLarge) {
+		if !errors.Is(err, store.ErrLarge) {
 			return
 		}
 	}
 	fmt.Fprintf(out, "%s in %s\n", many(len(records)+denied, "crash is kept", "crashes are kept"), c.Store)
-	counts, err := store.Counts()
+	counts, err := kept.Counts()
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return

@@ -59,7 +59,7 @@ func testCrash(ctx context.Context, c *crash.Config, pattern string) (string, er
 	default:
 		return "", fmt.Errorf("--test: no crash is made, for kernel.core_pattern is %q, and sfcore does not handle crashes", pattern)
 	}
-	store, err := crash.OpenStore(c)
+	kept, err := c.OpenStore()
 	if err != nil {
 		return "", fmt.Errorf("the store: %w", err)
 	}
@@ -79,13 +79,13 @@ func testCrash(ctx context.Context, c *crash.Config, pattern string) (string, er
 	pid, ended := cmd.Process.Pid, make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
 	for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
-		r, err := store.ByProcess(pid, begun)
+		r, err := kept.ByProcess(pid, begun)
 		if err != nil || r == nil {
 			continue
 		}
 		took := time.Since(begun).Round(time.Millisecond)
 		<-ended
-		if err := store.Forget(r); err != nil {
+		if err := kept.Forget(r); err != nil {
 			return "", fmt.Errorf("the test crash arrived as %s, but cannot be removed: %w", r.ID, err)
 		}
 		line := fmt.Sprintf("a test crash arrived in the store after %v; the process was held for %v", took, time.Duration(r.Held).Round(100*time.Microsecond))

@@ -17,6 +17,8 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/crash"
+	"github.com/sfcore/sfcore/internal/crash/store"
+	"github.com/sfcore/sfcore/internal/crash/watch"
 	"github.com/sfcore/sfcore/internal/display"
 	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/internal/sandbox"
@@ -32,7 +34,7 @@ type watchCommand struct {
 }
 
 func newWatchCommand(s *settings) *cobra.Command {
-	c := &watchCommand{settings: s, present: string(crash.PresentUnseen)}
+	c := &watchCommand{settings: s, present: string(watch.PresentUnseen)}
 	cmd := &cobra.Command{
 		Use:   "watch [flags] DIR",
 		Short: "Read the cores that are written to a directory",
@@ -61,8 +63,8 @@ handled twice.`,
 }
 
 func (c *watchCommand) watch(ctx context.Context, dir string) error {
-	switch present := crash.Present(c.present); present {
-	case crash.PresentUnseen, crash.PresentAll, crash.PresentNone:
+	switch present := watch.Present(c.present); present {
+	case watch.PresentUnseen, watch.PresentAll, watch.PresentNone:
 	default:
 		return fmt.Errorf("--present %q: use unseen, all or none", c.present)
 	}
@@ -83,7 +85,7 @@ func (c *watchCommand) watch(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	store, err := crash.OpenStore(config)
+	kept, err := config.OpenStore()
 	if err != nil {
 		return fmt.Errorf("the store: %w", err)
 	}
@@ -91,11 +93,11 @@ func (c *watchCommand) watch(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	w := &crash.Watcher{
-		Dir: dir, Present: crash.Present(c.present), Remove: c.remove, Once: c.once, Say: sayHere,
+	w := &watch.Watcher{
+		Dir: dir, Present: watch.Present(c.present), Remove: c.remove, Once: c.once, Say: sayHere,
 		State: filepath.Join(config.Store, watchState(dir)),
-		Kept: func(id string) *crash.Record {
-			r, err := store.Find(id)
+		Kept: func(id string) *store.Record {
+			r, err := kept.Find(id)
 			if err != nil {
 				return nil
 			}
@@ -139,6 +141,9 @@ func sayHere(line string) { fmt.Fprintln(os.Stderr, "sfcore:", display.Text(stri
 // process.
 func newReadCoreCommand() *cobra.Command {
 	var options crash.ReaderOptions
+	var form string
+	var scratch int
+	var largest int64
 	small := false
 	cmd := &cobra.Command{
 		Use:    "read-core NAME UID GID TIME",
@@ -153,6 +158,9 @@ func newReadCoreCommand() *cobra.Command {
 			}
 			r := &crash.Reader{Time: most, User: asUser(uid, gid), ReaderOptions: options, Small: smallPipes(small)}
 			r.Open = func(ctx context.Context) (*core.Image, error) {
+				if scratch != 0 {
+					return unpacked(ctx, args[0], form, os.NewFile(uintptr(scratch), "the unpacked core"), largest)
+				}
 				if st, err := os.Stdin.Stat(); err != nil || !st.Mode().IsRegular() {
 					return nil, errors.Join(fs.ErrInvalid, err)
 				}
@@ -163,6 +171,9 @@ func newReadCoreCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&small, "small", false, "")
+	cmd.Flags().IntVar(&scratch, "scratch", 0, "")
+	cmd.Flags().StringVar(&form, "form", "", "")
+	cmd.Flags().Int64Var(&largest, "most", 0, "")
 	cmd.Flags().StringArrayVar(&options.Paths, "path", nil, "")
 	cmd.Flags().StringVar(&options.Sysroot, "sysroot", "", "")
 	return cmd

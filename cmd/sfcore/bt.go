@@ -117,6 +117,9 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 }
 
 func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
+	if args, err = byID(args, false); err != nil {
+		return err
+	}
 	if err := checkFormat(c.format, c.group, c.redact, c.locals); err != nil {
 		return err
 	}

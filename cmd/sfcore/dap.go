@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/sfcore/sfcore/dap"
 	"github.com/sfcore/sfcore/internal/delve/rpc"
 	"github.com/sfcore/sfcore/internal/limit"
+	"github.com/sfcore/sfcore/internal/listen"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind/gostack"
 )
@@ -68,8 +70,10 @@ func (c *dapCommand) run(cmd *cobra.Command, _ []string) error {
 	if c.listen == "" {
 		return server.Serve(cmd.Context(), os.Stdin, os.Stdout)
 	}
-	listener, err := listenDAP(c.listen, c.remote)
-	if err != nil {
+	listener, err := listen.At(c.listen, listen.Reach(c.remote))
+	if errors.Is(err, listen.ErrRemote) {
+		return fmt.Errorf("--listen: %w, or add --allow-remote", err)
+	} else if err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	fmt.Fprintf(os.Stderr, "sfcore: listening on %s\n", listener.Addr())

@@ -68,6 +68,10 @@ incomplete, 2 if nothing could be done.`,
 var diffFormats = []string{"text", "json", "html"}
 
 func (c *diffCommand) run(cmd *cobra.Command, args []string) error {
+	args, err := byID(args, false)
+	if err != nil {
+		return err
+	}
 	if !slices.Contains(diffFormats, c.format) {
 		return fmt.Errorf("--format: unknown format %q; use text, json or html", c.format)
 	}

@@ -37,6 +37,10 @@ unwind tables, symbols and lines.`,
 }
 
 func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
+	args, err := byID(args, true)
+	if err != nil {
+		return err
+	}
 	if c.format != "text" && c.format != "json" {
 		return fmt.Errorf("--format: unknown format %q; use text or json", c.format)
 	}

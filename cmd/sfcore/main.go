@@ -17,6 +17,7 @@ const (
 	exitComplete   = 0
 	exitIncomplete = 1 // something is missing or damaged; a message says what
 	exitFailed     = 2 // nothing could be done
+	exitNew        = 3 // sig --against: a crash is of no known group
 )
 
 func main() {
@@ -35,6 +36,8 @@ func run(ctx context.Context, root *cobra.Command) int {
 		return exitComplete
 	case errors.As(err, &incomplete):
 		return exitIncomplete
+	case errors.As(err, new(newError)):
+		return exitNew
 	}
 	fmt.Fprintf(root.ErrOrStderr(), "sfcore: %s\n", plain(err.Error()))
 	return exitFailed
@@ -48,6 +51,11 @@ func version() string {
 	}
 	return "unknown"
 }
+
+// newError makes a command exit with exitNew.
+type newError struct{}
+
+func (newError) Error() string { return "a crash is new" }
 
 // incompleteError makes a command exit with exitIncomplete. The command has
 // already said what is incomplete.

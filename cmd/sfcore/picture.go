@@ -90,6 +90,7 @@ func (l *goroutineLister) pictured(r *report.Goroutine, complete bool) *picture.
 	if r.Start != nil {
 		t.Name = r.Start.Function
 	}
+	t.Frames = make([]report.Frame, 0, len(r.Frames))
 	for i := range r.Frames {
 		f := r.Frames[i].Frame
 		for _, v := range r.Frames[i].Variables {

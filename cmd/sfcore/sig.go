@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/report"
@@ -19,6 +20,7 @@ type sigCommand struct {
 	openFlags
 	format  string
 	rules   string
+	against string
 	explain bool
 }
 
@@ -30,18 +32,24 @@ func newSigCommand() *cobra.Command {
 		Long: `sig prints three hashes of the stack of the thread that crashed, and a title. It
 reads core files, and documents that bt --format json printed.
 
-  fine     the fault and the first 5 functions that tell something
+  fine     the fault and the first 4 functions that tell something
   coarse   the same functions without parameters and template arguments: it is
            the same for other builds, compilers and architectures
   address  the build-id and offset of every frame: it needs no symbols
 
 Frames that come with the kind of a crash are left out: what raises signals,
-throws, panics, allocates, copies bytes or starts threads. Recursion counts once.
-Nothing counts from the first frame on that may not exist (?). --explain says what
-became of every frame. A level that the stack does not tell is "-".
+throws, panics, allocates, copies bytes or starts threads, and the runtime
+libraries. Recursion counts once. Nothing counts from the first frame on that may
+not exist (?). --explain says what became of every frame, by which line of the
+rules. A level that the stack does not tell is "-".
+
+--against STORE compares with the crashes that sfcore crash has kept: whether each
+is of a group that is known, on which level, how often and when it was seen, and
+which crashes to look at. alias means that it has no names, and frames of a crash
+that has some.
 
 Exit status: 0 if every crash has a signature, 1 if some have none, 2 if nothing
-could be done.`,
+could be done, 3 if one is new to the store.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: c.run,
 	}
@@ -49,6 +57,7 @@ could be done.`,
 	f := cmd.Flags()
 	f.StringVar(&c.format, "format", "text", "print text or jsonl (one object per crash)")
 	f.StringVar(&c.rules, "rules", "", "leave out functions by the rules in `FILE` (default: those of docs/signature.md)")
+	f.StringVar(&c.against, "against", "", "compare with the crashes in the directory `STORE`, for example "+store.Dir)
 	f.BoolVar(&c.explain, "explain", false, "say which frames count, and why others do not")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -58,9 +67,14 @@ could be done.`,
 type fileSignature struct {
 	Path string `json:"path"`
 	*signature.Signature
+	Against *against `json:"against,omitempty"`
 }
 
 func (c *sigCommand) run(cmd *cobra.Command, args []string) error {
+	args, err := byID(args, false)
+	if err != nil {
+		return err
+	}
 	if c.format != "text" && c.format != "jsonl" {
 		return fmt.Errorf("--format: unknown format %q; use text or jsonl", c.format)
 	}
@@ -68,8 +82,14 @@ func (c *sigCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	var known *knownCrashes
+	if c.against != "" {
+		if known, err = readKnown(c.against, rules, cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+	}
 	out := bufio.NewWriter(cmd.OutOrStdout())
-	without := 0
+	without, added := 0, false
 	for _, name := range args {
 		sig, err := c.sign(cmd.Context(), cmd.ErrOrStderr(), name, rules)
 		if err != nil {
@@ -80,22 +100,29 @@ func (c *sigCommand) run(cmd *cobra.Command, args []string) error {
 			without++
 			continue
 		}
+		one := fileSignature{Path: name, Signature: sig}
+		if known != nil {
+			one.Against = known.find(sig)
+			added = added || one.Against.New
+		}
 		if c.format == "jsonl" {
-			err = document.Write(out, &fileSignature{name, sig})
+			err = document.Write(out, &one)
 		} else {
-			writeSignature(out, name, sig)
+			writeSignature(out, &one)
 		}
 		if err = errors.Join(err, out.Flush()); err != nil {
 			return fmt.Errorf("writing the result: %w", err)
 		}
 	}
-	switch without {
-	case 0:
-		return nil
-	case len(args):
+	switch {
+	case without == len(args):
 		return errors.New("no crash has a signature")
+	case added:
+		return newError{}
+	case without > 0:
+		return incompleteError{}
 	}
-	return incompleteError{}
+	return nil
 }
 
 func (c *sigCommand) readRules() (*signature.Rules, error) {
@@ -152,12 +179,17 @@ func (c *sigCommand) crash(ctx context.Context, stderr io.Writer, name string) (
 	return &head, nil
 }
 
-func writeSignature(out *bufio.Writer, name string, sig *signature.Signature) {
-	fmt.Fprintf(out, "%s: %s\n", plain(name), plain(sig.Title))
+func writeSignature(out *bufio.Writer, s *fileSignature) {
+	sig := s.Signature
+	fmt.Fprintf(out, "%s: %s\n", plain(s.Path), plain(sig.Title))
+	if s.Against != nil {
+		writeAgainst(out, s.Against)
+	}
 	for _, level := range []struct{ name, hash string }{{"fine", sig.Fine}, {"coarse", sig.Coarse}, {"address", sig.Address}} {
 		fmt.Fprintf(out, "  %-8s %s\n", level.name, orDash(level.hash))
 	}
 	if len(sig.Frames) > 0 {
+		fmt.Fprintf(out, "  alias    %s\n", orDash(plain(sig.Alias)))
 		fmt.Fprintf(out, "  rules    %s\n", plain(sig.Rules))
 	}
 	for i := range sig.Frames {

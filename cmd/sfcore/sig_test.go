@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/report/signature"
 )
 
 // signatureOf returns what sig prints of a case.
@@ -97,18 +99,22 @@ func TestSigOfAllBuilds(t *testing.T) {
 	}
 }
 
-// Without its symbols, a core has the address signature that it has with them.
+// Without its symbols, a core has the address signature that it has with them, and is in
+// the group of those that have them.
 func TestSigWithoutSymbols(t *testing.T) {
 	const name = "amd64-v2-stripped-debuglink"
 	dir := filepath.Join(coresDir, name)
-	with := signatureOf(t, name)
+	with, other := signatureOf(t, name), signatureOf(t, "amd64-v3-cold-1")
 	stdout, _, _ := sfcore("sig", "--format", "jsonl", "--path", filepath.Join(dir, "exe"), "--debug-dir", t.TempDir(), filepath.Join(dir, "core.zst"))
 	var without fileSignature
 	if err := json.Unmarshal([]byte(stdout), &without); err != nil {
 		t.Fatal(err)
 	}
-	if with.Address != without.Address || with.Fine == without.Fine || with.Coarse == "" || without.Coarse != "" {
+	if with.Address != without.Address || !slices.Contains(strings.Fields(without.Alias), with.Alias) || with.Fine == without.Fine || with.Coarse == "" || without.Coarse != "" {
 		t.Errorf("got %+v and %+v", with, without)
+	}
+	if _, of := signature.Group([]*signature.Signature{without.Signature, other.Signature, with.Signature}); of[0] != of[2] || of[0] == of[1] {
+		t.Errorf("got groups %v", of)
 	}
 }
 

@@ -6,9 +6,7 @@ package crash
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -17,14 +15,12 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/limit"
 )
 
-// Where things are, unless the configuration says otherwise.
-const (
-	ConfigFile = "/etc/sfcore/crash.toml"
-	StoreDir   = "/var/lib/sfcore/crashes"
-)
+// ConfigFile is where the configuration is, unless a flag says otherwise.
+const ConfigFile = "/etc/sfcore/crash.toml"
 
 // Config says what is kept of crashes, and within which limits. docs/crash.md lists the
 // keys.
@@ -33,6 +29,9 @@ type Config struct {
 	// Keep is how many crashes are kept, and Size how many bytes of them.
 	Keep int  `toml:"keep"`
 	Size size `toml:"size"`
+	// Age is how long crashes are kept that are neither the first nor the last of their
+	// kind, 0 for no limit.
+	Age duration `toml:"age"`
 	// Time and Memory bound the reading of a process.
 	Time   duration `toml:"time"`
 	Memory size     `toml:"memory"`
@@ -51,6 +50,19 @@ type Rate struct {
 	Per     duration `toml:"per"`
 }
 
+func (r Rate) budget() store.Rate { return store.Rate{Crashes: r.Crashes, Per: r.Per.Duration} }
+
+// open opens the store. One that cannot be opened takes nothing.
+func (c *Config) open() *store.Store {
+	s, _ := c.OpenStore() // whoever writes to it is told
+	return s
+}
+
+// OpenStore opens the store, as [store.Open] does.
+func (c *Config) OpenStore() (*store.Store, error) {
+	return store.Open(c.Store, store.Limits{Crashes: c.Keep, Bytes: int64(c.Size), Age: c.Age.Duration})
+}
+
 // Rule says what is kept of some crashes.
 type Rule struct {
 	// Program is a pattern of paths, as of [path.Match], and of the names of programs if
@@ -63,21 +75,10 @@ type Rule struct {
 	// Threads fits processes with that many threads, or more.
 	Threads int `toml:"threads"`
 	// Keep is what is kept.
-	Keep Keep `toml:"keep"`
+	Keep store.Keep `toml:"keep"`
 }
 
-// Keep is what is kept of a crash.
-type Keep string
-
-// What may be kept. Each has what those before it have.
-const (
-	KeepLine   Keep = "line"   // when, who, the signature
-	KeepReport Keep = "report" // the stacks of all threads
-	KeepSmall  Keep = "small"  // a minimal core, compressed
-	KeepCore   Keep = "core"   // the whole core instead, compressed
-)
-
-var keeps = []Keep{KeepLine, KeepReport, KeepSmall, KeepCore}
+var keeps = []store.Keep{store.KeepLine, store.KeepReport, store.KeepSmall, store.KeepCore}
 
 // duration is a time as "2s".
 type duration struct{ time.Duration }
@@ -97,7 +98,7 @@ func (s *size) UnmarshalText(text []byte) error { return (*limit.Size)(s).Set(st
 // DefaultConfig is what holds without a file.
 func DefaultConfig() *Config {
 	return &Config{
-		Store: StoreDir, Keep: 1000, Size: 1 << 30,
+		Store: store.Dir, Keep: 1000, Size: 1 << 30,
 		Time: duration{2 * time.Second}, Memory: 64 << 20, CoreSize: 8 << 30,
 		Rate: Rate{Crashes: 10, Per: duration{time.Minute}},
 	}
@@ -110,7 +111,7 @@ const maxConfig = 64 << 10
 // ReadConfig reads a configuration. Without a file it is the default one. The error
 // names the file and what is wrong.
 func ReadConfig(name string) (*Config, error) {
-	text, err := readSmall(name, maxConfig)
+	text, err := store.ReadFile(name, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return DefaultConfig(), nil
 	} else if err != nil {
@@ -121,28 +122,6 @@ func ReadConfig(name string) (*Config, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return c, nil
-}
-
-var errTooLong = errors.New("the file is too long")
-
-// readSmall reads a file of up to most bytes.
-func readSmall(name string, most int64) ([]byte, error) {
-	switch st, err := os.Stat(name); {
-	case err != nil:
-		return nil, err
-	case !st.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: not a regular file", name)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if int64(len(text)) > most {
-		return nil, fmt.Errorf("%s: %w: it has more than %v", name, errTooLong, limit.Size(most))
-	}
-	return text, err
 }
 
 func parseConfig(text string) (*Config, error) {
@@ -171,6 +150,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("store = %q: an absolute path is needed", c.Store)
 	case c.Keep < 1:
 		return fmt.Errorf("keep = %d: at least one crash must be kept", c.Keep)
+	case c.Age.Duration < 0:
+		return fmt.Errorf("age = %v: must not be negative", c.Age)
 	case c.Time.Duration < 100*time.Millisecond || c.Time.Duration > time.Minute:
 		return fmt.Errorf("time = %v: 100ms to 1m are possible", c.Time)
 	case c.Memory < 32<<20:
@@ -211,26 +192,26 @@ func signals() []string {
 }
 
 // decide returns what is kept of a crash.
-func (c *Config) decide(r *Record) Keep {
+func (c *Config) decide(r *store.Record) store.Keep {
 	for _, rule := range c.Rules {
 		if rule.fits(r) {
 			return rule.Keep
 		}
 	}
-	return KeepReport
+	return store.KeepReport
 }
 
 // NeedsMemory reports whether a rule may keep more of a dump than its registers.
 func (c *Config) NeedsMemory() bool {
-	return c.mayKeep(KeepCore)
+	return c.mayKeep(store.KeepCore)
 }
 
 // mayKeep reports whether a rule keeps something.
-func (c *Config) mayKeep(what Keep) bool {
+func (c *Config) mayKeep(what store.Keep) bool {
 	return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Keep == what })
 }
 
-func (r *Rule) fits(crash *Record) bool {
+func (r *Rule) fits(crash *store.Record) bool {
 	name := crash.Program
 	if !strings.Contains(r.Program, "/") {
 		name = path.Base(name)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sfcore/sfcore/internal/crash/store"
 )
 
 func TestConfig(t *testing.T) {
@@ -34,7 +36,7 @@ keep = "line"
 	want := DefaultConfig()
 	want.Store, want.Keep, want.Size, want.Time, want.Memory = "/srv/crashes", 7, 2<<30, duration{500 * time.Millisecond}, 64<<20
 	want.Rate = Rate{3, duration{10 * time.Second}}
-	want.Rules = []Rule{{Program: "/usr/bin/*", Signals: []string{"SIGSEGV", "SIGBUS"}, Seen: new(bool), Keep: KeepCore}, {Threads: 100, Keep: KeepLine}}
+	want.Rules = []Rule{{Program: "/usr/bin/*", Signals: []string{"SIGSEGV", "SIGBUS"}, Seen: new(bool), Keep: store.KeepCore}, {Threads: 100, Keep: store.KeepLine}}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got %+v, want %+v", c, want)
 	}
@@ -89,21 +91,21 @@ func TestDecide(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		rules []Rule
-		crash Record
-		want  Keep
+		crash store.Record
+		want  store.Keep
 	}{
-		{"no rule", nil, Record{}, KeepReport},
-		{"the first that fits", []Rule{{Threads: 10, Keep: KeepLine}, {Keep: KeepCore}, {Keep: KeepLine}}, Record{Threads: 9}, KeepCore},
-		{"threads", []Rule{{Threads: 10, Keep: KeepLine}}, Record{Threads: 10}, KeepLine},
-		{"path", []Rule{{Program: "/usr/*/a", Keep: KeepLine}}, Record{Program: "/usr/bin/a"}, KeepLine},
-		{"another path", []Rule{{Program: "/usr/*/a", Keep: KeepLine}}, Record{Program: "/usr/bin/b/a"}, KeepReport},
-		{"name", []Rule{{Program: "a*", Keep: KeepLine}}, Record{Program: "/usr/bin/abc"}, KeepLine},
-		{"another name", []Rule{{Program: "a", Keep: KeepLine}}, Record{Program: "/usr/a/abc"}, KeepReport},
-		{"signal", []Rule{{Signals: []string{"SIGBUS", "SIGILL"}, Keep: KeepLine}}, Record{Signal: "SIGILL"}, KeepLine},
-		{"another signal", []Rule{{Signals: []string{"SIGBUS"}, Keep: KeepLine}}, Record{Signal: "SIGILL"}, KeepReport},
-		{"first of a kind", []Rule{{Seen: &no, Keep: KeepCore}}, Record{Number: 1}, KeepCore},
-		{"second of a kind", []Rule{{Seen: &no, Keep: KeepCore}}, Record{Number: 2}, KeepReport},
-		{"seen", []Rule{{Seen: &yes, Keep: KeepLine}}, Record{Number: 2}, KeepLine},
+		{"no rule", nil, store.Record{}, store.KeepReport},
+		{"the first that fits", []Rule{{Threads: 10, Keep: store.KeepLine}, {Keep: store.KeepCore}, {Keep: store.KeepLine}}, store.Record{Threads: 9}, store.KeepCore},
+		{"threads", []Rule{{Threads: 10, Keep: store.KeepLine}}, store.Record{Threads: 10}, store.KeepLine},
+		{"path", []Rule{{Program: "/usr/*/a", Keep: store.KeepLine}}, store.Record{Program: "/usr/bin/a"}, store.KeepLine},
+		{"another path", []Rule{{Program: "/usr/*/a", Keep: store.KeepLine}}, store.Record{Program: "/usr/bin/b/a"}, store.KeepReport},
+		{"name", []Rule{{Program: "a*", Keep: store.KeepLine}}, store.Record{Program: "/usr/bin/abc"}, store.KeepLine},
+		{"another name", []Rule{{Program: "a", Keep: store.KeepLine}}, store.Record{Program: "/usr/a/abc"}, store.KeepReport},
+		{"signal", []Rule{{Signals: []string{"SIGBUS", "SIGILL"}, Keep: store.KeepLine}}, store.Record{Signal: "SIGILL"}, store.KeepLine},
+		{"another signal", []Rule{{Signals: []string{"SIGBUS"}, Keep: store.KeepLine}}, store.Record{Signal: "SIGILL"}, store.KeepReport},
+		{"first of a kind", []Rule{{Seen: &no, Keep: store.KeepCore}}, store.Record{Number: 1}, store.KeepCore},
+		{"second of a kind", []Rule{{Seen: &no, Keep: store.KeepCore}}, store.Record{Number: 2}, store.KeepReport},
+		{"seen", []Rule{{Seen: &yes, Keep: store.KeepLine}}, store.Record{Number: 2}, store.KeepLine},
 	} {
 		c := Config{Rules: tt.rules}
 		if got := c.decide(&tt.crash); got != tt.want {

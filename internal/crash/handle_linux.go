@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,11 +16,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/limit"
-	"github.com/sfcore/sfcore/report/signature"
 )
 
 // Handler handles one crash.
@@ -41,20 +40,23 @@ type Handler struct {
 	Say func(string)
 
 	begun  time.Time
-	store  *Store
-	rec    *Record
+	store  *store.Store
+	rec    *store.Record
 	text   headOf // of the report, in case that the store does not take it
 	unkept bool   // the store did not take the report
 	told   bool   // the journal has it
+
+	importing bool // see [Handler.Import]
 }
 
 // source is what a crash is read from.
 type source struct {
-	args  []string         // of the reader
-	file  *os.File         // its standard input
-	core  func() io.Reader // the whole core
-	size  int64            // of that, 0 if unknown
-	letGo func()           // called when no more is read
+	args    []string         // of the reader
+	file    *os.File         // its standard input
+	core    func() io.Reader // the whole core
+	size    int64            // of that, 0 if unknown
+	letGo   func()           // called when no more is read
+	scratch *os.File         // to unpack a core to, nil for none
 	// asks says that the budget is asked when the program is known, as the reader tells
 	// it.
 	asks bool
@@ -62,7 +64,7 @@ type source struct {
 
 // Handle reads the process, decides what is kept of it, lets it go, and keeps that.
 // It returns what it kept, nil if the crash was only counted.
-func (h *Handler) Handle(ctx context.Context, v *Victim) (*Record, error) {
+func (h *Handler) Handle(ctx context.Context, v *Victim) (*store.Record, error) {
 	h.begun = time.Now()
 	if h.Stream.Records {
 		h.Dump = newDumpRecords(h.Dump)
@@ -70,15 +72,15 @@ func (h *Handler) Handle(ctx context.Context, v *Victim) (*Record, error) {
 	defer h.Dump.Close()
 	v.closeOnExec()
 	uid, gid := v.Owner()
-	h.rec = &Record{
-		Schema: Schema, ID: newID(h.begun, uint64(v.PID)), Time: h.begun.UTC(), PID: v.PID, UID: uid, GID: gid,
+	h.rec = &store.Record{
+		Schema: store.Schema, ID: store.NewID(h.begun, uint64(v.PID)), Time: h.begun.UTC(), PID: v.PID, UID: uid, GID: gid,
 		Program: v.program(), Signal: core.SignalName(v.Signal), Place: v.place(),
 	}
-	h.store = openStore(h.Config)
+	h.store = h.Config.open()
 	if err := v.Check(); err != nil {
 		return nil, h.lost(err)
 	}
-	if !h.Counted && !h.store.within(h.Config.Rate, h.rec.Program, h.rec.UID, h.begun, h.Say) {
+	if !h.Counted && !h.store.Within(h.Config.Rate.budget(), h.rec.Program, h.rec.UID, h.begun, h.Say) {
 		return nil, nil
 	}
 	head, begin, err := h.head()
@@ -101,7 +103,7 @@ func (h *Handler) Handle(ctx context.Context, v *Victim) (*Record, error) {
 // lost counts a crash that could not be read.
 func (h *Handler) lost(err error) error {
 	if h.store != nil {
-		err = errors.Join(err, h.store.update(func(c *Counts) { c.Lost++ }))
+		err = errors.Join(err, h.store.Update(func(c *store.Counts) { c.Lost++ }))
 	}
 	return fmt.Errorf("crash of process %d (%s, %s): %w", h.rec.PID, h.rec.Program, h.rec.Signal, err)
 }
@@ -143,9 +145,16 @@ func (h *Handler) read(ctx context.Context, src *source) error {
 	}
 	defer out.Close()
 	args := src.args
-	small := h.Config.mayKeep(KeepSmall)
+	small := h.Config.mayKeep(store.KeepSmall)
 	if small {
 		args = slices.Insert(slices.Clone(args), 1, "--small")
+	}
+	if src.scratch != nil {
+		fd := 3
+		if small {
+			fd += smallFiles
+		}
+		args = slices.Insert(slices.Clone(args), 1, fmt.Sprintf("--scratch=%d", fd))
 	}
 	cmd := h.Reader(args)
 	var pipes *smallCore
@@ -154,6 +163,9 @@ func (h *Handler) read(ctx context.Context, src *source) error {
 			return h.lost(errors.Join(err, in.Close()))
 		}
 		defer pipes.close()
+	}
+	if src.scratch != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, src.scratch)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = src.file, in, newSaid(h.Say)
 	limits := limit.Limits{Memory: limit.Size(h.Config.Memory), Total: h.Config.Time.Duration}
@@ -173,7 +185,7 @@ func (h *Handler) read(ctx context.Context, src *source) error {
 		return h.withoutReport(errors.Join(fmt.Errorf("no stack was read: %w", err), <-ended))
 	}
 	h.learn(o)
-	if src.asks && !h.store.within(h.Config.Rate, h.rec.Program, h.rec.UID, h.begun, h.Say) {
+	if src.asks && !h.store.Within(h.Config.Rate.budget(), h.rec.Program, h.rec.UID, h.begun, h.Say) {
 		src.letGo()
 		h.rec = nil
 		if pipes != nil {
@@ -186,26 +198,29 @@ func (h *Handler) read(ctx context.Context, src *source) error {
 	h.decide()
 	keep, said := h.rec.Kept, make(chan answer, 1)
 	if pipes != nil {
-		pipes.decide(keep == KeepSmall)
+		pipes.decide(keep == store.KeepSmall)
 	}
 	go func() { said <- h.listen(lines, keep) }() // also while a core is written
-	if keep == KeepCore {
+	if keep == store.KeepCore {
 		h.problem("the core", h.core(ctx, src))
-	} else if keep == KeepSmall {
+	} else if keep == store.KeepSmall {
 		pipes.copy(ctx, h)
 	}
 	src.letGo()
 	a := <-said
-	if keep == KeepSmall {
+	if keep == store.KeepSmall {
 		if err := pipes.finish(h, a.named); err != nil {
 			h.problem("the small core", err)
-			h.rec.Kept = KeepReport
+			h.rec.Kept = store.KeepReport
 		}
 	}
-	h.rec.Signature = a.signature
+	h.rec.Signature = a.Signature
+	if isBuildID(a.Build) {
+		h.rec.Build = a.Build
+	}
 	if a.err != nil {
 		h.problem("the report", a.err)
-		h.rec.Kept = KeepLine
+		h.rec.Kept = store.KeepLine
 	}
 	h.problem("the reader", <-ended)
 	return h.finish()
@@ -213,23 +228,29 @@ func (h *Handler) read(ctx context.Context, src *source) error {
 
 // answer is what the reader says after it needs the process no more.
 type answer struct {
-	signature *signature.Signature // nil if there is none
-	named     bool                 // it came so far
-	err       error                // why no report is kept
+	known
+	named bool  // it came so far
+	err   error // why no report is kept
 }
 
+// isBuildID reports whether a text is a build-id. A stranger's process may have made the
+// reader say it.
+func isBuildID(text string) bool {
+	id, err := hex.DecodeString(text)
+	return err == nil && len(id) > 0 && len(id) <= maxBuildID
+}
+
+// maxBuildID bounds a build-id, in bytes: they are hashes.
+const maxBuildID = 64
+
 // listen reads it to the end, and keeps the report if that is to be kept.
-func (h *Handler) listen(lines *bufio.Reader, keep Keep) (a answer) {
+func (h *Handler) listen(lines *bufio.Reader, keep store.Keep) (a answer) {
 	defer func() { _, _ = io.Copy(io.Discard, lines) }() // or the reader could not end
-	sig := new(signature.Signature)
-	if err := readLine(lines, sig); err != nil {
+	if err := readLine(lines, &a.known); err != nil {
 		return answer{err: fmt.Errorf("nothing was named: %w", err)}
 	}
 	a.named = true
-	if sig.Schema != "" {
-		a.signature = sig
-	}
-	if keep != KeepLine {
+	if keep != store.KeepLine {
 		a.err = h.report(lines)
 	}
 	return a
@@ -261,7 +282,7 @@ func (h *Handler) count() {
 	if r.Kind == "" {
 		r.Kind = r.Program + " " + r.Signal
 	}
-	h.problem("the counts", h.store.update(func(c *Counts) { r.Number = c.count(r.Kind, r.ID, h.begun) }))
+	h.problem("the counts", h.store.Update(func(c *store.Counts) { r.Number = c.Count(r.Kind, r.ID, h.begun) }))
 }
 
 func (h *Handler) problem(what string, err error) {
@@ -272,18 +293,21 @@ func (h *Handler) problem(what string, err error) {
 
 // withoutReport keeps the line of a crash whose process could not be read.
 func (h *Handler) withoutReport(err error) error {
+	if h.importing {
+		return err
+	}
 	h.problem("the report", err)
 	if h.rec.Number == 0 {
 		h.count()
 	}
-	h.rec.Kept = KeepLine
-	return errors.Join(h.finish(), h.store.update(func(c *Counts) { c.Lost++ }))
+	h.rec.Kept = store.KeepLine
+	return errors.Join(h.finish(), h.store.Update(func(c *store.Counts) { c.Lost++ }))
 }
 
 // report keeps the report, which is what the reader writes.
 func (h *Handler) report(lines io.Reader) error {
 	lines = io.TeeReader(lines, &h.text)
-	p, err := h.store.create(h.rec.ID, reportSuffix)
+	p, err := h.store.CreateReport(h.rec.ID)
 	if err == nil {
 		err = h.fill(p, lines)
 	}
@@ -295,16 +319,16 @@ func (h *Handler) report(lines io.Reader) error {
 }
 
 // fill writes the report.
-func (h *Handler) fill(p *part, lines io.Reader) error {
+func (h *Handler) fill(p *store.Part, lines io.Reader) error {
 	n, err := io.Copy(p, io.LimitReader(lines, int64(h.Config.Size)))
 	if err == nil && n == int64(h.Config.Size) {
 		err = fmt.Errorf("it has more than the %v of the store", limit.Size(h.Config.Size))
 	}
 	if err != nil {
-		p.abandon()
+		p.Abandon()
 		return err
 	}
-	return p.finish(h.rec.UID, h.rec.GID)
+	return p.Finish(h.rec.UID, h.rec.GID)
 }
 
 // core keeps the whole core: what was read of it, and what the kernel still writes.
@@ -315,24 +339,23 @@ func (h *Handler) core(ctx context.Context, src *source) error {
 	if h.Stream.Bare {
 		return errors.New("the daemon has asked the kernel for no memory; restart it, so that it reads the configuration again")
 	}
-	p, err := h.store.create(h.rec.ID, coreSuffix)
+	p, err := h.store.CreateCore(h.rec.ID)
 	if err != nil {
 		return err
 	}
-	err = copyCore(ctx, p.Encoder, src.core(), int64(h.Config.CoreSize))
+	err = copyCore(ctx, p, src.core(), int64(h.Config.CoreSize))
 	if errors.Is(err, errCut) {
-		return errors.Join(err, p.finish(h.rec.UID, h.rec.GID))
+		return errors.Join(err, p.Finish(h.rec.UID, h.rec.GID))
 	} else if err != nil {
-		p.abandon()
+		p.Abandon()
 		return err
 	}
-	return p.finish(h.rec.UID, h.rec.GID)
+	return p.Finish(h.rec.UID, h.rec.GID)
 }
 
 // copyCore copies up to most bytes. More are an error.
-func copyCore(ctx context.Context, w *zstd.Encoder, core io.Reader, most int64) error {
-	only := struct{ io.Writer }{w} // not its ReadFrom, which would not finish after an error
-	n, err := io.Copy(only, io.LimitReader(interruptible{ctx, core}, most+1))
+func copyCore(ctx context.Context, w io.Writer, core io.Reader, most int64) error {
+	n, err := io.Copy(w, io.LimitReader(interruptible{ctx, core}, most+1))
 	if err == nil && n > most {
 		err = fmt.Errorf("larger than the %v of core-size", limit.Size(most))
 	}
@@ -364,23 +387,21 @@ func newHead(head *os.File, begin []byte) io.Reader {
 // finish keeps the record, and keeps the store within its bounds. What the store does not
 // take goes to the journal.
 func (h *Handler) finish() error {
-	h.rec.name("/")
+	if h.importing {
+		return h.store.Put(h.rec)
+	}
+	addNames(&h.rec.Place, "/")
 	if h.unkept {
 		h.tell()
 	}
-	if err := h.store.put(h.rec); err != nil {
+	if err := h.store.Put(h.rec); err != nil {
 		h.problem("the store", err)
 		if !h.told {
 			h.tell()
 		}
 		return nil //nolint:nilerr // it was said with the crash
 	}
-	return h.store.trim()
-}
-
-// Line says in a line what crashed.
-func (r *Record) Line() string {
-	return fmt.Sprintf("%s: %s of user %d, process %d: %s", r.ID, r.Program, r.UID, r.PID, r.Title())
+	return h.store.Trim()
 }
 
 // ReaderArgs are the arguments of the program that reads a process.

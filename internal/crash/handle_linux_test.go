@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/report/signature"
 )
@@ -93,7 +94,7 @@ func theDump() []byte {
 type handled struct {
 	h    *Handler
 	dump *dump
-	rec  *Record
+	rec  *store.Record
 	err  error
 	said []string
 }
@@ -138,10 +139,10 @@ func newHandler(t *testing.T, c *Config, reader, journal string, say func(string
 	}
 }
 
-// file returns what is in a compressed file of the crash.
-func (r *handled) file(t *testing.T, suffix string) []byte {
+// unpack returns what is in a compressed file of a crash, nil if there is none.
+func unpack(t *testing.T, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(r.h.store.path(r.rec.ID, suffix))
+	b, err := os.ReadFile(name)
 	if err != nil {
 		return nil
 	}
@@ -162,9 +163,10 @@ const (
 	reportLines = `{"schema":"sfcore.report/1"}` + "\n" + `{"thread":{"tid":7}}` + "\n"
 )
 
-func sigLine(t *testing.T) string {
+// nameLine is what a reader says when stacks have names.
+func nameLine(t *testing.T, build string) string {
 	t.Helper()
-	b, err := json.Marshal(&signature.Signature{Schema: signature.Schema, Title: "null-access in main", Address: "abc"})
+	b, err := json.Marshal(&known{&signature.Signature{Schema: signature.Schema, Title: "null-access in main", Address: "abc"}, build})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,29 +174,29 @@ func sigLine(t *testing.T) string {
 }
 
 func TestHandle(t *testing.T) {
-	whole := outlineLine + sigLine(t) + reportLines
+	whole := outlineLine + nameLine(t, "c0ffee") + reportLines
 	slow := DefaultConfig()
 	slow.Time = duration{300 * time.Millisecond}
 	for _, tt := range []struct {
 		name, reader string
-		keep         Keep // of the rule
-		kept         Keep
+		keep         store.Keep // of the rule
+		kept         store.Keep
 		report       string
 		problem      string
 		title        string
 	}{
-		{"a report", whole, KeepReport, KeepReport, reportLines, "", "null-access in main"},
-		{"a line", whole, KeepLine, KeepLine, "", "", "null-access in main"},
-		{"a core", whole, KeepCore, KeepCore, reportLines, "", "null-access in main"},
-		{"no signature", outlineLine + "{}\n" + reportLines, KeepReport, KeepReport, reportLines, "", "SIGSEGV"},
-		{"a reader that hangs later", whole + "\x01hang", KeepReport, KeepReport, reportLines, "the reader: the reader takes 300ms", "null-access in main"},
-		{"a reader that fails later", whole + "\x01fail", KeepReport, KeepReport, reportLines, "the reader: the reader ended: exit status 2", "null-access in main"},
-		{"a reader that hangs before it names", outlineLine + "\x01hang", KeepReport, KeepLine, "", "nothing was named", "SIGSEGV"},
-		{"a reader that hangs at once", "\x01hang", KeepReport, KeepLine, "", "no stack was read: EOF", "SIGSEGV"},
-		{"a reader that fails at once", "\x01fail", KeepReport, KeepLine, "", "no stack was read: EOF", "SIGSEGV"},
-		{"a reader that takes all memory", "\x01fill", KeepReport, KeepLine, "", "no stack was read: EOF", "SIGSEGV"},
-		{"a reader that says something else", "hello\n" + "\x01hang", KeepReport, KeepLine, "", "no stack was read: invalid character", "SIGSEGV"},
-		{"a reader that says too much", strings.Repeat("x", 100<<10) + "\x01hang", KeepReport, KeepLine, "", "no stack was read", "SIGSEGV"},
+		{"a report", whole, store.KeepReport, store.KeepReport, reportLines, "", "null-access in main"},
+		{"a line", whole, store.KeepLine, store.KeepLine, "", "", "null-access in main"},
+		{"a core", whole, store.KeepCore, store.KeepCore, reportLines, "", "null-access in main"},
+		{"no signature", outlineLine + "{}\n" + reportLines, store.KeepReport, store.KeepReport, reportLines, "", "SIGSEGV"},
+		{"a reader that hangs later", whole + "\x01hang", store.KeepReport, store.KeepReport, reportLines, "the reader: the reader takes 300ms", "null-access in main"},
+		{"a reader that fails later", whole + "\x01fail", store.KeepReport, store.KeepReport, reportLines, "the reader: the reader ended: exit status 2", "null-access in main"},
+		{"a reader that hangs before it names", outlineLine + "\x01hang", store.KeepReport, store.KeepLine, "", "nothing was named", "SIGSEGV"},
+		{"a reader that hangs at once", "\x01hang", store.KeepReport, store.KeepLine, "", "no stack was read: EOF", "SIGSEGV"},
+		{"a reader that fails at once", "\x01fail", store.KeepReport, store.KeepLine, "", "no stack was read: EOF", "SIGSEGV"},
+		{"a reader that takes all memory", "\x01fill", store.KeepReport, store.KeepLine, "", "no stack was read: EOF", "SIGSEGV"},
+		{"a reader that says something else", "hello\n" + "\x01hang", store.KeepReport, store.KeepLine, "", "no stack was read: invalid character", "SIGSEGV"},
+		{"a reader that says too much", strings.Repeat("x", 100<<10) + "\x01hang", store.KeepReport, store.KeepLine, "", "no stack was read", "SIGSEGV"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := *slow
@@ -212,14 +214,14 @@ func TestHandle(t *testing.T) {
 			if got := strings.Join(r.rec.Problems, "; "); tt.problem == "" && got != "" || !strings.Contains(got, tt.problem) {
 				t.Errorf("got the problems %q, want %q", got, tt.problem)
 			}
-			if got := string(r.file(t, reportSuffix)); got != tt.report {
+			if got := string(unpack(t, r.h.store.Report(r.rec.ID))); got != tt.report {
 				t.Errorf("got the report %q, want %q", got, tt.report)
 			}
-			core := r.file(t, coreSuffix)
-			if want := tt.kept == KeepCore; bytes.Equal(core, theDump()) != want || !want && core != nil {
+			core := unpack(t, r.h.store.Core(r.rec.ID))
+			if want := tt.kept == store.KeepCore; bytes.Equal(core, theDump()) != want || !want && core != nil {
 				t.Errorf("got %d bytes of a core, want one %v", len(core), want)
 			}
-			if whole := r.dump.read == len(theDump()); whole != (tt.kept == KeepCore) {
+			if whole := r.dump.read == len(theDump()); whole != (tt.kept == store.KeepCore) {
 				t.Errorf("read %d bytes of the dump, which has %d", r.dump.read, len(theDump()))
 			}
 			stored, err := r.h.store.Find("last")
@@ -227,6 +229,20 @@ func TestHandle(t *testing.T) {
 				t.Errorf("got the record %+v, %v", stored, err)
 			}
 		})
+	}
+}
+
+// The build-id of the program is kept, and nothing that is none.
+func TestHandleBuild(t *testing.T) {
+	c := DefaultConfig()
+	c.Time = duration{20 * time.Second}
+	for _, tt := range []struct{ said, want string }{
+		{"c0ffee", "c0ffee"}, {"", ""}, {"<script>", ""}, {strings.Repeat("ab", maxBuildID), strings.Repeat("ab", maxBuildID)}, {strings.Repeat("ab", maxBuildID+1), ""},
+	} {
+		r := handle(t, c, bytes.NewReader(theDump()), outlineLine+nameLine(t, tt.said)+reportLines)
+		if r.err != nil || r.rec.Build != tt.want {
+			t.Errorf("%.10s: got %q, %v", tt.said, r.rec.Build, r.err)
+		}
 	}
 }
 
@@ -247,29 +263,29 @@ func TestHandleRecords(t *testing.T) {
 		name    string
 		how     Stream
 		in      []byte
-		keep    Keep
+		keep    store.Keep
 		core    []byte
 		problem string
 	}{
-		{"whole", Stream{Records: true}, whole, KeepCore, d, ""},
-		{"cut", Stream{Records: true}, records, KeepCore, d, "the core: the kernel has not written all of the dump"},
-		{"a report", Stream{Records: true, Bare: true}, whole, KeepReport, nil, ""},
-		{"without memory", Stream{Records: true, Bare: true}, whole, KeepCore, nil, "the core: the daemon has asked the kernel for no memory"},
+		{"whole", Stream{Records: true}, whole, store.KeepCore, d, ""},
+		{"cut", Stream{Records: true}, records, store.KeepCore, d, "the core: the kernel has not written all of the dump"},
+		{"a report", Stream{Records: true, Bare: true}, whole, store.KeepReport, nil, ""},
+		{"without memory", Stream{Records: true, Bare: true}, whole, store.KeepCore, nil, "the core: the daemon has asked the kernel for no memory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := DefaultConfig()
 			c.Time, c.Rules = duration{20 * time.Second}, []Rule{{Keep: tt.keep}}
-			r := handleStream(t, c, tt.how, bytes.NewReader(tt.in), outlineLine+sigLine(t)+reportLines)
+			r := handleStream(t, c, tt.how, bytes.NewReader(tt.in), outlineLine+nameLine(t, "")+reportLines)
 			if r.err != nil || r.rec == nil || !r.dump.closed {
 				t.Fatalf("got %+v, %v", r.rec, r.err)
 			}
 			if got := strings.Join(r.rec.Problems, "; "); tt.problem == "" && got != "" || !strings.Contains(got, tt.problem) {
 				t.Errorf("got the problems %q, want %q", got, tt.problem)
 			}
-			if got := r.file(t, coreSuffix); !bytes.Equal(got, tt.core) {
+			if got := unpack(t, r.h.store.Core(r.rec.ID)); !bytes.Equal(got, tt.core) {
 				t.Errorf("got a core of %d bytes, want %d", len(got), len(tt.core))
 			}
-			if got := string(r.file(t, reportSuffix)); got != reportLines {
+			if got := string(unpack(t, r.h.store.Report(r.rec.ID))); got != reportLines {
 				t.Errorf("got the report %q", got)
 			}
 		})
@@ -311,12 +327,12 @@ func TestHandleOverBudget(t *testing.T) {
 // A core beyond its bound is not kept, and its file is removed.
 func TestHandleLargeCore(t *testing.T) {
 	c := DefaultConfig()
-	c.CoreSize, c.Rules, c.Time = 1000, []Rule{{Keep: KeepCore}}, duration{20 * time.Second}
-	r := handle(t, c, bytes.NewReader(theDump()), outlineLine+sigLine(t)+reportLines)
-	if r.err != nil || r.file(t, coreSuffix) != nil || !strings.Contains(strings.Join(r.rec.Problems, ""), "the core: larger than the 1000 B of core-size") {
+	c.CoreSize, c.Rules, c.Time = 1000, []Rule{{Keep: store.KeepCore}}, duration{20 * time.Second}
+	r := handle(t, c, bytes.NewReader(theDump()), outlineLine+nameLine(t, "")+reportLines)
+	if r.err != nil || unpack(t, r.h.store.Core(r.rec.ID)) != nil || !strings.Contains(strings.Join(r.rec.Problems, ""), "the core: larger than the 1000 B of core-size") {
 		t.Errorf("got %+v, %v", r.rec, r.err)
 	}
-	if names, _ := filepath.Glob(r.h.store.dir + "/*.part"); names != nil {
+	if names, _ := filepath.Glob(r.h.Config.Store + "/*.part"); names != nil {
 		t.Errorf("got %v", names)
 	}
 }

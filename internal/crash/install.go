@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/sfcore/sfcore/internal/crash/store"
 )
 
 // Install says how the kernel of a machine is to hand over crashes.
@@ -72,7 +74,7 @@ func (i *Install) Files() (map[string]string, error) {
 	files := map[string]string{
 		SysctlFile: fmt.Sprintf("# Written by sfcore crash install; sfcore crash uninstall takes it back.\n%s%s\n%s%s\nkernel.core_pattern=%s\nkernel.core_pipe_limit=%s\n",
 			notedPattern, i.Before, notedLimit, i.BeforeLimit, pattern, PipeLimit),
-		tmpfilesFile: fmt.Sprintf("# Written by sfcore crash install. Users list their own crashes.\nd %s 0755 root root -\n", StoreDir),
+		tmpfilesFile: fmt.Sprintf("# Written by sfcore crash install. Users list their own crashes.\nd %s 0755 root root -\n", store.Dir),
 	}
 	if i.Socket {
 		config := ""

@@ -4,30 +4,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/sfcore/sfcore/internal/crash/store"
 )
 
-// Place says where a process ran, by its cgroup: no name that the process or its
-// container could choose.
-type Place struct {
-	// Container is the id of a container: 64 hexadecimal digits. Of containers in
-	// containers it is the outermost, for what is inside was named by that.
-	Container string `json:"container,omitempty"`
-	// Pod is the id of a Kubernetes pod: a UUID, with dashes; of a pod that a file of
-	// the node describes (a static pod), 32 hexadecimal digits.
-	Pod string `json:"pod,omitempty"`
-	// Unit is the innermost systemd unit that the container, if any, is in.
-	Unit string `json:"unit,omitempty"`
-	// Namespace, PodName and ContainerName are the names that the kubelet of this
-	// machine gave them: see [Place.name].
-	Namespace     string `json:"namespace,omitempty"`
-	PodName       string `json:"podName,omitempty"`
-	ContainerName string `json:"containerName,omitempty"`
-}
-
-// placeOf reads /proc/PID/cgroup: lines of the number of a hierarchy, controllers and a
+// PlaceOf reads /proc/PID/cgroup: lines of the number of a hierarchy, controllers and a
 // path [cgroups(7)]. The path comes from whoever made the cgroup: what is inside of the
 // first container was made there, and tells nothing.
-func placeOf(cgroup string) (p Place) {
+func PlaceOf(cgroup string) (p store.Place) {
 	for line := range strings.Lines(cgroup) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
 		if len(fields) < 3 {
@@ -48,7 +32,7 @@ func placeOf(cgroup string) (p Place) {
 }
 
 // placeOfPath reads the path of one hierarchy, from the root on.
-func placeOfPath(name string) (p Place) {
+func placeOfPath(name string) (p store.Place) {
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == ':' })
 	for i, part := range parts {
 		base := part

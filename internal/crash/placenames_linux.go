@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/sfcore/sfcore/internal/crash/store"
 )
 
 // The directories in which the kubelet names the containers and the pods of a machine by
@@ -20,10 +22,10 @@ const (
 // maxLogs bounds how many entries of such a directory are looked at.
 const maxLogs = 20000
 
-// name adds the names that the kubelet gave the pod and the container, below a root
+// addNames adds the names that the kubelet gave the pod and the container, below a root
 // directory. Other container runtimes tell names only to who asks them, so that a
 // container of Docker or Podman has an id only: "docker inspect ID" names it.
-func (p *Place) name(root string) {
+func addNames(p *store.Place, root string) {
 	if p.Container != "" && p.Pod != "" {
 		_ = eachEntry(filepath.Join(root, containerLogs), func(entry string) bool {
 			names, ok := strings.CutSuffix(entry, "-"+p.Container+".log")

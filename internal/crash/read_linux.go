@@ -163,15 +163,15 @@ func writeReportWith(ctx context.Context, out io.Writer, p *process.Process, max
 	}
 	problems := beside.leave()
 
-	doc, sig := p.Head(), new(signature.Signature)
+	doc, named := p.Head(), known{Build: programBuild(p)}
 	if s := stacks[threads[0]]; s.stack != nil && threads[0].Crashed {
 		r := p.NewWalker().Describe(s.stack, true)
 		waits.Add(r, threads[0])
-		sig = signature.Stack(doc.Process.Signal, r, signature.Default())
-		sig.Frames = nil
+		named.Signature = signature.Stack(doc.Process.Signal, r, signature.Default())
+		named.Signature.Frames = nil
 		stacks[threads[0]] = walked{line: document.AppendThreadLine(nil, &document.Thread{Thread: r})}
 	}
-	if err := writeLine(w, sig); err != nil {
+	if err := writeLine(w, &named); err != nil {
 		return err
 	}
 	_, _ = w.Write(document.HeadLine(&doc))
@@ -191,6 +191,26 @@ func writeReportWith(ctx context.Context, out io.Writer, p *process.Process, max
 	doc.Problems = append(p.Problems(), problems...) // also those of modules that were opened for the list
 	_, _ = w.Write(document.TailLine(&doc))
 	return w.Flush()
+}
+
+// known is what a reader says when stacks have names.
+type known struct {
+	Signature *signature.Signature `json:"signature"` // nil if there is none
+	Build     string               `json:"build"`     // the build-id of the program, "" if it is not known
+}
+
+// programBuild returns the build-id of the module that has the program's entry point, ""
+// if it has none.
+func programBuild(p *process.Process) string {
+	entry, ok := p.Image().Auxv.Get(core.ATEntry)
+	if !ok {
+		return ""
+	}
+	m := p.Locate(entry)
+	if m.Module == m.ModulePath {
+		return ""
+	}
+	return m.Module
 }
 
 func writeLine(w *bufio.Writer, v any) error {

@@ -36,9 +36,14 @@ func TestWriteReport(t *testing.T) {
 		if err := writeReportWith(t.Context(), &out, p, maxKeptFrames, nothingBeside); err != nil {
 			t.Fatal(err)
 		}
-		lines, o, sig := bufio.NewReader(&out), new(outline), new(signature.Signature)
-		if err := errors.Join(readLine(lines, o), readLine(lines, sig)); err != nil {
+		var named known
+		lines, o := bufio.NewReader(&out), new(outline)
+		if err := errors.Join(readLine(lines, o), readLine(lines, &named)); err != nil {
 			t.Fatal(err)
+		}
+		sig := named.Signature
+		if sig == nil {
+			sig = new(signature.Signature)
 		}
 		want, err := p.Report(t.Context(), p.Threads())
 		if err != nil {
@@ -51,6 +56,15 @@ func TestWriteReport(t *testing.T) {
 			t.Errorf("got the kind %s and the signature %+v, want %+v", o.Kind, sig, s)
 		} else if err != nil && (o.Kind != "" || sig.Schema != "") {
 			t.Errorf("got the kind %q and the signature %+v without a crash", o.Kind, sig)
+		}
+		build := ""
+		for i := range want.Modules {
+			if want.Modules[i].Path == img.Executable {
+				build = want.Modules[i].BuildID
+			}
+		}
+		if named.Build != build {
+			t.Errorf("got the build-id %q of %s, want %q", named.Build, img.Executable, build)
 		}
 		file := filepath.Join(t.TempDir(), "report")
 		text, err := readAll(lines)

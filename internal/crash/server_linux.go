@@ -202,5 +202,5 @@ func victimOf(i *unix.PidfdInfo) (*Victim, error) {
 // Within asks the budget of a program and its user, as a [Handler] does.
 func Within(c *Config, v *Victim, say func(string)) bool {
 	uid, _ := v.Owner()
-	return openStore(c).within(c.Rate, v.program(), uid, time.Now(), say)
+	return c.open().Within(c.Rate.budget(), v.program(), uid, time.Now(), say)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 
+	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/internal/shrink"
 	"github.com/sfcore/sfcore/process"
@@ -44,9 +45,12 @@ type smallCore struct {
 	core  *os.File
 	// theirs are the reader's ends, which this process has, too.
 	theirs []*os.File
-	part   *part
+	part   *store.Part
 	err    error
 }
+
+// smallFiles is how many descriptors a reader has for a small core, from 3 on.
+const smallFiles = 2
 
 // openSmall gives a reader the pipes for a small core.
 func openSmall(cmd *exec.Cmd) (*smallCore, error) {
@@ -59,7 +63,7 @@ func openSmall(cmd *exec.Cmd) (*smallCore, error) {
 		return nil, errors.Join(err, asked.Close(), ask.Close())
 	}
 	cmd.ExtraFiles = []*os.File{asked, in}
-	return &smallCore{asked: ask, core: core, theirs: cmd.ExtraFiles}, nil
+	return &smallCore{asked: ask, core: core, theirs: []*os.File{asked, in}}, nil
 }
 
 // decide tells the reader, which has begun, whether a small core is wanted.
@@ -80,11 +84,11 @@ func (s *smallCore) leave() {
 
 // copy takes the small core from the reader. It is not complete before finish.
 func (s *smallCore) copy(ctx context.Context, h *Handler) {
-	if s.part, s.err = h.store.create(h.rec.ID, coreSuffix); s.err != nil {
+	if s.part, s.err = h.store.CreateCore(h.rec.ID); s.err != nil {
 		_, _ = io.Copy(io.Discard, s.core) // or the reader could not go on
 		return
 	}
-	n, err := io.Copy(struct{ io.Writer }{s.part.Encoder}, io.LimitReader(interruptible{ctx, s.core}, int64(h.Config.CoreSize)))
+	n, err := io.Copy(s.part, io.LimitReader(interruptible{ctx, s.core}, int64(h.Config.CoreSize)))
 	switch {
 	case err != nil:
 		s.err = err
@@ -105,10 +109,10 @@ func (s *smallCore) finish(h *Handler, whole bool) error {
 		s.err = errors.New("the reader ended before it was complete")
 	}
 	if s.err != nil {
-		s.part.abandon()
+		s.part.Abandon()
 		return s.err
 	}
-	return s.part.finish(h.rec.UID, h.rec.GID)
+	return s.part.Finish(h.rec.UID, h.rec.GID)
 }
 
 // close closes what is open.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
@@ -19,18 +20,18 @@ import (
 // A small core is kept if a rule asks for it and the reader comes to its end, and never
 // a part of one.
 func TestHandleSmall(t *testing.T) {
-	whole := outlineLine + sigLine(t) + reportLines
+	whole := outlineLine + nameLine(t, "") + reportLines
 	for _, tt := range []struct {
 		name, reader string
 		rules        []Rule
-		kept         Keep
+		kept         store.Keep
 		core         string
 		problem      string
 	}{
-		{"wanted", whole + "\x01small", []Rule{{Keep: KeepSmall}}, KeepSmall, "a small core", ""},
-		{"of another program", whole + "\x01small", []Rule{{Keep: KeepSmall, Program: "other"}}, KeepReport, "", ""},
-		{"none made", whole, []Rule{{Keep: KeepSmall}}, KeepReport, "", "the small core: the reader made none"},
-		{"cut", outlineLine + "\x01small hang", []Rule{{Keep: KeepSmall}}, KeepLine, "", "the small core: the reader ended before it was complete"},
+		{"wanted", whole + "\x01small", []Rule{{Keep: store.KeepSmall}}, store.KeepSmall, "a small core", ""},
+		{"of another program", whole + "\x01small", []Rule{{Keep: store.KeepSmall, Program: "other"}}, store.KeepReport, "", ""},
+		{"none made", whole, []Rule{{Keep: store.KeepSmall}}, store.KeepReport, "", "the small core: the reader made none"},
+		{"cut", outlineLine + "\x01small hang", []Rule{{Keep: store.KeepSmall}}, store.KeepLine, "", "the small core: the reader ended before it was complete"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := DefaultConfig()
@@ -42,13 +43,13 @@ func TestHandleSmall(t *testing.T) {
 			if r.err != nil || r.rec == nil || r.rec.Kept != tt.kept || !r.dump.closed {
 				t.Fatalf("got %+v, %v, want kept %s", r.rec, r.err, tt.kept)
 			}
-			if got := string(r.file(t, coreSuffix)); got != tt.core {
+			if got := string(unpack(t, r.h.store.Core(r.rec.ID))); got != tt.core {
 				t.Errorf("got the core %q, want %q", got, tt.core)
 			}
 			if got := strings.Join(r.rec.Problems, "; "); tt.problem == "" && got != "" || !strings.Contains(got, tt.problem) {
 				t.Errorf("got the problems %q, want %q", got, tt.problem)
 			}
-			if parts, _ := filepath.Glob(filepath.Join(c.Store, "*"+partSuffix)); parts != nil {
+			if parts, _ := filepath.Glob(filepath.Join(c.Store, "*.part")); parts != nil {
 				t.Errorf("%v is left", parts)
 			}
 		})
@@ -59,7 +60,7 @@ func TestHandleSmall(t *testing.T) {
 func TestSmallOverBudget(t *testing.T) {
 	testkit.NeedRestart(t)
 	dir, c := t.TempDir(), DefaultConfig()
-	c.Store, c.Time, c.Rules, c.Rate.Crashes = dir+"/store", duration{20 * time.Second}, []Rule{{Keep: KeepSmall}}, 0
+	c.Store, c.Time, c.Rules, c.Rate.Crashes = dir+"/store", duration{20 * time.Second}, []Rule{{Keep: store.KeepSmall}}, 0
 	if err := os.WriteFile(dir+"/core", theDump(), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/testkit"
 )
 
@@ -98,7 +99,7 @@ func TestUnkept(t *testing.T) {
 			c := DefaultConfig()
 			c.Store, c.Time = dir+"/file/store", duration{20 * time.Second} // a file is no directory
 			r := handleIn(t, c, dir+"/journal", lines)
-			if r.err != nil || r.rec == nil || r.rec.Kept != KeepLine || !r.dump.closed || !strings.Contains(strings.Join(r.rec.Problems, ";"), "the journal has it") {
+			if r.err != nil || r.rec == nil || r.rec.Kept != store.KeepLine || !r.dump.closed || !strings.Contains(strings.Join(r.rec.Problems, ";"), "the journal has it") {
 				t.Errorf("got %+v, %v, let go %v", r.rec, r.err, r.dump.closed)
 			}
 			checkUnkept(t, next(), lines)
@@ -113,7 +114,7 @@ func TestUnkept(t *testing.T) {
 func handleIn(t *testing.T, c *Config, socket, lines string) *handled {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "lines") // too long for the environment
-	if err := os.WriteFile(file, []byte(outlineLine+sigLine(t)+lines), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(outlineLine+nameLine(t, "")+lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return handleWith(t, c, Stream{}, bytes.NewReader(theDump()), "\x01show "+file, socket)
@@ -212,7 +213,7 @@ func testFull(t *testing.T) {
 			checkUnkept(t, next(), lines)
 			names, err := filepath.Glob(store + "/*")
 			for _, name := range names {
-				if base := filepath.Base(name); base != "fill" && base != lockFile {
+				if base := filepath.Base(name); base != "fill" && base != "lock" {
 					t.Errorf("%s was left", base)
 				}
 			}
@@ -228,7 +229,7 @@ func TestUnkeptReport(t *testing.T) {
 	testkit.NeedRestart(t)
 	dir, c := t.TempDir(), DefaultConfig()
 	c.Store, c.Time = dir+"/store", duration{20 * time.Second}
-	err := errors.Join(os.Mkdir(c.Store, 0o700), os.WriteFile(c.Store+"/1-7"+reportSuffix+partSuffix, nil, 0o600), os.WriteFile(dir+"/core", theDump(), 0o600))
+	err := errors.Join(os.Mkdir(c.Store, 0o700), os.WriteFile(c.Store+"/1-7.jsonl.zst.part", nil, 0o600), os.WriteFile(dir+"/core", theDump(), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,9 +239,9 @@ func TestUnkeptReport(t *testing.T) {
 	}
 	defer f.Close()
 	next := journal(t, dir)
-	h := newHandler(t, c, outlineLine+sigLine(t)+unkeptLines(3), dir+"/journal", func(string) {})
+	h := newHandler(t, c, outlineLine+nameLine(t, "")+unkeptLines(3), dir+"/journal", func(string) {})
 	r, err := h.HandleCore(t.Context(), &CoreFile{ID: "1-7", File: f, Size: int64(len(theDump())), UID: os.Getuid(), GID: os.Getgid()}, ReaderOptions{})
-	if err != nil || r.Kept != KeepLine {
+	if err != nil || r.Kept != store.KeepLine {
 		t.Fatalf("got %+v, %v", r, err)
 	}
 	checkUnkept(t, next(), unkeptLines(3))

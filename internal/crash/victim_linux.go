@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sfcore/sfcore/internal/crash/store"
 )
 
 // Victim is the process that the kernel dumps, as the kernel and /proc tell of it.
@@ -73,12 +75,12 @@ func sameIDs(status, name string, id int) bool {
 func (v *Victim) proc(name string) string { return fmt.Sprintf("/proc/%d/%s", v.PID, name) }
 
 // place says where the process ran.
-func (v *Victim) place() Place {
+func (v *Victim) place() store.Place {
 	text, err := readProc(v.proc("cgroup"))
 	if err != nil {
-		return Place{}
+		return store.Place{}
 	}
-	return placeOf(text)
+	return PlaceOf(text)
 }
 
 // program returns the path of the program as the process saw it, "" if it is gone.

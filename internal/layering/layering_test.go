@@ -70,6 +70,7 @@ var imports = map[string]string{
 
 	"report/signature":          "report unwind",
 	"internal/companion":        "",
+	"internal/listen":           "",
 	"internal/sandbox":          "internal/limit",
 	"internal/display":          "",
 	"internal/document":         "internal/display internal/elfx internal/limit report",
@@ -88,13 +89,19 @@ var imports = map[string]string{
 
 	"internal/delve/backend": "internal/delve/wire",
 
-	"internal/crash": "core internal/display internal/document internal/limit internal/sandbox internal/shrink process report report/signature",
+	"internal/crash/foreign":  "core internal/compressed",
+	"internal/crash/store":    "internal/limit report/signature",
+	"internal/crash/index":    "internal/crash/store report/signature",
+	"internal/crash/page":     "internal/crash/index internal/crash/store internal/display internal/document internal/limit internal/picture report unwind",
+	"internal/crash":          "core internal/crash/store internal/display internal/document internal/limit internal/sandbox internal/shrink process report report/signature",
+	"internal/crash/importer": "internal/crash internal/crash/foreign internal/crash/store",
+	"internal/crash/watch":    "internal/crash internal/crash/store",
 
-	"cmd/sfcore": "internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
+	"cmd/sfcore": "internal/crash/store internal/listen internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 
 	"cmd/sfcore-plugin": "internal/limit unwind/gostack core process plugin",
 	"cmd/sfcore-delve":  "internal/delve/backend",
-	"cmd/sfcore-crash":  "core internal/companion internal/crash internal/display internal/limit internal/sandbox",
+	"cmd/sfcore-crash":  "core internal/companion internal/crash internal/crash/foreign internal/crash/importer internal/crash/index internal/crash/page internal/crash/store internal/crash/watch internal/display internal/limit internal/listen internal/sandbox",
 
 	"bench":            "",
 	"test/torture":     "report memreader internal/elfx internal/module unwind core process",
@@ -103,8 +110,12 @@ var imports = map[string]string{
 	"test/mutants":     "",
 	"test/field":       "report unwind",
 	"test/crash":       "report core",
+	"test/signatures":  "report report/signature core process",
 
 	"test/crash/programs": "",
+
+	"test/signatures/programs/first":  "",
+	"test/signatures/programs/second": "",
 }
 
 // unfindable are package names under which anything could be.

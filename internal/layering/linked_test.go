@@ -116,9 +116,11 @@ var linked = map[string]string{
 		" github.com/klauspost/compress github.com/mattn/go-colorable github.com/mattn/go-isatty github.com/oklog/run" +
 		" github.com/pierrec/lz4/v4 github.com/therootcompany/xz golang.org/x/arch golang.org/x/net golang.org/x/sys golang.org/x/text" +
 		" google.golang.org/genproto/googleapis/rpc google.golang.org/grpc google.golang.org/protobuf",
-	"cmd/sfcore-crash": "github.com/BurntSushi/toml github.com/cyphar/filepath-securejoin github.com/ianlancetaylor/demangle github.com/klauspost/compress" +
-		" github.com/landlock-lsm/go-landlock github.com/pierrec/lz4/v4 github.com/spf13/cobra github.com/spf13/pflag github.com/therootcompany/xz" +
-		" golang.org/x/arch golang.org/x/net golang.org/x/sys kernel.org/pub/linux/libs/security/libcap/psx",
+	"cmd/sfcore-crash": "github.com/BurntSushi/toml github.com/cyphar/filepath-securejoin github.com/dustin/go-humanize github.com/google/uuid" +
+		" github.com/ianlancetaylor/demangle github.com/klauspost/compress github.com/landlock-lsm/go-landlock" +
+		" github.com/pierrec/lz4/v4 github.com/remyoudompheng/bigfft github.com/spf13/cobra" +
+		" github.com/spf13/pflag github.com/therootcompany/xz golang.org/x/arch golang.org/x/net golang.org/x/sys" +
+		" kernel.org/pub/linux/libs/security/libcap/psx modernc.org/libc modernc.org/mathutil modernc.org/memory modernc.org/sqlite",
 	"cmd/sfcore-delve": "github.com/cilium/ebpf github.com/go-delve/delve golang.org/x/arch golang.org/x/sys golang.org/x/telemetry",
 }
 

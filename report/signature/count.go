@@ -1,11 +1,11 @@
 package signature
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,10 +21,11 @@ type counter struct {
 	frames   []report.Frame
 	rules    *Rules
 	overflow bool // of the stack
-	anchored bool // the outermost frame is there, and trusted
+	handler  int  // frames of a handler that ended the process on behalf of another signal
 
 	verdicts []Frame
 	names    map[string]counted
+	modules  map[string]*rule
 }
 
 // counted is what is known of a function's name. Many frames have the same.
@@ -38,7 +39,7 @@ type counted struct {
 func newCounter(th *report.Thread, fault string, rules *Rules) *counter {
 	c := &counter{
 		frames: th.Frames, rules: rules, overflow: fault == string(report.FaultStackOverflow),
-		verdicts: make([]Frame, len(th.Frames)), names: map[string]counted{},
+		verdicts: make([]Frame, len(th.Frames)),
 	}
 	trusted := true
 	for i := range c.frames {
@@ -51,21 +52,45 @@ func newCounter(th *report.Thread, fault string, rules *Rules) *counter {
 		case !trusted:
 			v.Why = "it is behind a guess"
 		default:
-			v.Address = !f.Inlined && !f.Method.Inferred()
+			v.Address = c.onStackAt(i)
 			v.trusted = true
+			if f.SignalFrame && c.handler == 0 && deliberate(fault) && c.goesOn(i) {
+				c.handler = i
+			}
 		}
 	}
-	c.anchored = trusted && th.Stop.Reason == unwind.Outermost
 	return c
+}
+
+// deliberate reports whether a process ended itself. In a signal handler it then does
+// so because of the signal, and what that interrupted tells the crash.
+func deliberate(fault string) bool {
+	return fault == string(report.FaultAbort) || fault == string(report.FaultSelf)
+}
+
+// goesOn reports whether a trusted frame in a module follows frame i.
+func (c *counter) goesOn(i int) bool {
+	for _, f := range c.frames[i+1:] {
+		if f.Trust == unwind.Guess {
+			return false
+		}
+		if f.Module != "" && !f.SignalFrame {
+			return true
+		}
+	}
+	return false
 }
 
 // judge decides which of the trusted frames tell something by their names.
 func (c *counter) judge() {
+	c.names = map[string]counted{}
 	for i := range c.verdicts {
 		v := &c.verdicts[i]
 		v.Name = c.name(i)
 		if v.trusted {
-			v.Named, v.Why = c.relevance(i)
+			var why string
+			v.Named, why = c.relevance(i)
+			v.Why = cmp.Or(why, v.Why)
 		}
 	}
 }
@@ -78,23 +103,61 @@ func (c *counter) relevance(i int) (named bool, why string) {
 		return false, "it is where the kernel delivered a signal"
 	case f.Function == "" && f.Module == "":
 		return false, "it is in no module"
-	case f.Function == "":
-		return true, ""
 	}
-	if r := c.known(i).rule; r != nil {
-		return false, fmt.Sprintf("rule %s: %s", r.reason, r.pattern)
+	r := c.ofModule(i)
+	if f.Function != "" {
+		r = cmp.Or(c.known(i).rule, r)
+	}
+	if r != nil && r.reason == overflowed {
+		c.overflow = true
+	}
+	switch {
+	case i < c.handler:
+		return false, "it is of a signal handler that ended the process"
+	case r != nil:
+		return false, r.String()
 	}
 	return true, ""
 }
 
-// address is the key of a frame for the address level.
-func (c *counter) address(i int) string {
+// ofModule returns the rule that leaves out the module of a frame, or nil.
+func (c *counter) ofModule(i int) *rule {
+	name := c.frames[i].ModuleName
+	r, ok := c.modules[name]
+	if !ok {
+		if c.modules == nil {
+			c.modules = map[string]*rule{}
+		}
+		r = c.rules.modules.match(name)
+		c.modules[name] = r
+	}
+	return r
+}
+
+// place is where a frame is, the same for every run of a build.
+type place struct {
+	module string
+	offset report.Addr
+}
+
+func (c *counter) place(i int) place {
 	f := &c.frames[i]
 	if f.Module == "" {
-		return "?"
+		return place{}
 	}
-	return f.Module + "+" + strconv.FormatUint(uint64(f.ModuleOffset.Addr), 16)
+	return place{f.Module, f.ModuleOffset.Addr}
 }
+
+// appendAddress appends the key of a frame for the address level.
+func (c *counter) appendAddress(b []byte, i int) []byte {
+	p := c.place(i)
+	if p.module == "" {
+		return append(b, '?')
+	}
+	return strconv.AppendUint(append(append(b, p.module...), '+'), uint64(p.offset), 16)
+}
+
+func (c *counter) address(i int) string { return string(c.appendAddress(nil, i)) }
 
 // name is the key of a frame for the fine level.
 func (c *counter) name(i int) string {
@@ -104,6 +167,16 @@ func (c *counter) name(i int) string {
 	return c.known(i).name
 }
 
+// portable is the function of a frame, or else its address.
+func (c *counter) portable(i int) string {
+	if c.frames[i].Function == "" {
+		return c.address(i)
+	}
+	return c.known(i).plain
+}
+
+func (c *counter) appendName(b []byte, i int) []byte { return append(b, c.name(i)...) }
+
 // function is the key of a frame for the coarse level, "" if its function is not known.
 func (c *counter) function(i int) string {
 	if c.frames[i].Function == "" {
@@ -112,13 +185,15 @@ func (c *counter) function(i int) string {
 	return c.known(i).plain
 }
 
+func (c *counter) appendFunction(b []byte, i int) []byte { return append(b, c.function(i)...) }
+
 // known returns what is known of the name of a frame's function.
 func (c *counter) known(i int) counted {
 	name := c.frames[i].Function
 	k, ok := c.names[name]
 	if !ok {
 		f := functionOf(name)
-		k = counted{f, c.rules.match(f.plain)}
+		k = counted{f, c.rules.functions.match(f.plain)}
 		c.names[name] = k
 	}
 	return k
@@ -133,63 +208,95 @@ func (c *counter) onStack() []int {
 			all = append(all, i)
 		}
 	}
-	return c.fold(all, (*counter).address, func(v *Frame) { v.Address = false })
+	return c.fold(all, identified(c, all, (*counter).place), c.address, func(v *Frame, why string) { v.Address, v.Why = false, why })
+}
+
+// outside returns the indexes of the frames that count for aliases. It looks at no
+// names of functions, which symbols may bring.
+func (c *counter) outside() []int {
+	var all []int
+	for i := range c.frames {
+		f, v := &c.frames[i], &c.verdicts[i]
+		if v.trusted && c.onStackAt(i) && !f.SignalFrame && f.Module != "" && i >= c.handler && c.ofModule(i) == nil {
+			all = append(all, i)
+		}
+	}
+	return c.fold(all, identified(c, all, (*counter).place), c.address, func(*Frame, string) {})
+}
+
+// onStackAt reports whether a frame is on the stack by itself.
+func (c *counter) onStackAt(i int) bool {
+	return !c.frames[i].Inlined && !c.frames[i].Method.Inferred()
 }
 
 // relevant returns the indexes of the frames that count for the other levels, the
-// innermost first. If the rules leave nothing, all that are trusted count.
-func (c *counter) relevant() []int {
+// innermost first. If the rules leave nothing, all that are trusted count, and told is
+// false: such frames are in the stacks of many bugs.
+func (c *counter) relevant() (kept []int, told bool) {
 	var all, trusted []int
 	for i := range c.verdicts {
 		if c.verdicts[i].Named {
 			all = append(all, i)
 		}
-		if c.verdicts[i].Address && c.frames[i].Module != "" {
+		if c.verdicts[i].trusted && c.frames[i].Module != "" {
 			trusted = append(trusted, i)
 		}
 	}
-	if len(all) == 0 {
+	told = len(all) > 0
+	if !told {
 		all = trusted
 		for _, i := range all {
 			c.verdicts[i].Named = true
 			c.verdicts[i].Why += "; it counts, since there is nothing else"
 		}
 	}
-	kept := c.fold(all, (*counter).name, func(v *Frame) { v.Named = false })
+	kept = c.fold(all, identified(c, all, (*counter).portable), c.portable, func(v *Frame, why string) { v.Named, v.Why = false, why })
 	for n, i := range kept {
 		if n >= depth {
 			c.verdicts[i].Named = false
 			c.verdicts[i].Why = fmt.Sprintf("it is beyond the %d frames that count", depth)
 		}
 	}
-	return kept
+	return kept, told
 }
 
-// fold leaves out what recursion repeats. drop is called for each frame that is left
-// out.
-func (c *counter) fold(all []int, key func(*counter, int) string, drop func(*Frame)) []int {
-	ids := map[string]int{}
-	keys := make([]int, len(all))
+// identified numbers the frames of all by their keys, from 0 on.
+func identified[K comparable](c *counter, all []int, key func(*counter, int) K) []int {
+	seen := make(map[K]int, len(all))
+	ids := make([]int, len(all))
 	for n, i := range all {
 		k := key(c, i)
-		id, ok := ids[k]
+		id, ok := seen[k]
 		if !ok {
-			id = len(ids)
-			ids[k] = id
+			id = len(seen)
+			seen[k] = id
 		}
-		keys[n] = id
+		ids[n] = id
 	}
-	kept := folded(keys, c.anchored, c.overflow, func(a, b int) bool { return key(c, all[a]) < key(c, all[b]) })
-	result := make([]int, len(kept))
+	return ids
+}
+
+// fold leaves out what recursion repeats of the frames all, whose keys are ids. name
+// orders frames. drop is called for each frame that is left out, with the reason.
+func (c *counter) fold(all, ids []int, name func(i int) string, drop func(v *Frame, why string)) []int {
+	var kept []int
+	why := "it repeats a recursion"
+	if c.overflow {
+		kept = recursion(ids, func(n int) string { return name(all[n]) })
+	}
+	if kept == nil {
+		kept = folded(ids)
+	} else {
+		why = "it is of a recursion that overflowed the stack, or led to it"
+	}
+	result, counts := make([]int, len(kept)), make([]bool, len(all))
 	for n, at := range kept {
 		result[n] = all[at]
+		counts[at] = true
 	}
-	at := slices.Clone(result)
-	slices.Sort(at)
-	for _, i := range all {
-		if _, found := slices.BinarySearch(at, i); !found {
-			drop(&c.verdicts[i])
-			c.verdicts[i].Why = "it repeats, or interrupts, a recursion"
+	for n, i := range all {
+		if !counts[n] {
+			drop(&c.verdicts[i], why)
 		}
 	}
 	return result
@@ -197,25 +304,28 @@ func (c *counter) fold(all []int, key func(*counter, int) string, drop func(*Fra
 
 // hash returns the hash of up to depth frames, "" if there are none or if one has no
 // key.
-func (c *counter) hash(level, fault string, frames []int, depth int, key func(*counter, int) string) string {
+func (c *counter) hash(level, fault string, frames []int, depth int, appendKey func(*counter, []byte, int) []byte) string {
 	if len(frames) == 0 {
 		return ""
 	}
-	h := sha256.New()
+	frames = frames[:min(depth, len(frames))]
+	text := make([]byte, 0, 80*(len(frames)+2))
 	version := c.rules.Version
 	if level == "address" {
 		version = "" // which no rule changes
 	}
-	fmt.Fprintf(h, "%s\n%s\n%s\n%s\n", Schema, level, version, fault)
-	for _, i := range frames[:min(depth, len(frames))] {
-		k := key(c, i)
-		if k == "" {
+	for _, line := range []string{Schema, level, version, fault} {
+		text = append(append(text, line...), '\n')
+	}
+	for _, i := range frames {
+		n := len(text)
+		if text = appendKey(c, text, i); len(text) == n {
 			return ""
 		}
-		h.Write([]byte(k))
-		h.Write([]byte{'\n'})
+		text = append(text, '\n')
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
 }
 
 // title says in a line what happened where.

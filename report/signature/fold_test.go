@@ -5,47 +5,62 @@ import (
 	"testing"
 )
 
-// Recursion of any depth, that ended in any of its functions, leaves the same.
+// Recursion of any depth leaves the same.
 func TestFolded(t *testing.T) {
-	for _, tt := range []struct {
-		stack              string // functions of one letter, the innermost first
-		anchored, overflow bool
-		want               string
-	}{
-		{"", true, false, ""},
-		{"a", true, false, "a"},
-		{"cba", true, false, "cba"},
-		{"xaaaam", true, false, "xam"},
-		{"xababam", true, false, "xabam"},
-		{"xbabam", true, false, "xbam"},
-		{"xbababam", true, false, "xbam"},
-		{"xaabaabm", true, false, "xabm"},
-		{"abcdabcdabcdm", true, false, "abcdm"},
-		{"ababxabab", true, false, "abxab"},
-		// Where the stack overflowed, the leaf is chance, as is the function.
-		{"xyababababm", true, true, "abm"},
-		{"xbabababm", true, true, "abm"},
-		{"ppababababm", true, true, "abm"},
-		{"cbam", true, true, "cbam"},
-		// Without the outermost frame, the outer end is chance.
-		{"xababab", false, false, "xab"},
-		{"xabababa", false, false, "xab"},
-		{"xabcde", false, false, "xabcde"},
-		{"xybabababa", false, true, "ab"},
-		{"xyababababab", false, true, "ab"},
+	for stack, want := range map[string]string{ // functions of one letter, the innermost first
+		"":              "",
+		"a":             "a",
+		"cba":           "cba",
+		"xaaaam":        "xam",
+		"xababam":       "xabam",
+		"xabababababam": "xabam",
+		"xbababam":      "xbam",
+		"xbababababam":  "xbam",
+		"xaabaabm":      "xabm",
+		"abcdabcdabcdm": "abcdm",
+		"ababxabab":     "abxab",
 	} {
-		keys := []int{}
-		for i := range tt.stack {
-			keys = append(keys, int(tt.stack[i]))
-		}
-		var got strings.Builder
-		for _, i := range folded(keys, tt.anchored, tt.overflow, func(a, b int) bool { return keys[a] < keys[b] }) {
-			got.WriteByte(tt.stack[i])
-		}
-		if got.String() != tt.want {
-			t.Errorf("%s, anchored %v, overflow %v: got %s, want %s", tt.stack, tt.anchored, tt.overflow, got.String(), tt.want)
+		if got := letters(stack, folded(keysOf(stack))); got != want {
+			t.Errorf("%s: got %s, want %s", stack, got, want)
 		}
 	}
+}
+
+// Where the stack overflowed, the leaf is chance, as are the function that it was called
+// by, the order, and how much of the stack is there.
+func TestRecursion(t *testing.T) {
+	for stack, want := range map[string]string{
+		"":                  "",
+		"cbam":              "",
+		"xyababababm":       "ab",
+		"xybabababm":        "ab",
+		"ppabbabaabbm":      "abp",
+		"xyabababababababa": "ab",
+		"pp" + strings.Repeat("abcbccab", 20) + "m": "abc",
+	} {
+		if got := letters(stack, recursion(keysOf(stack), func(at int) string { return stack[at : at+1] })); got != want {
+			t.Errorf("%s: got %s, want %s", stack, got, want)
+		}
+	}
+}
+
+func keysOf(stack string) (keys []int) {
+	seen := map[rune]int{}
+	for _, c := range stack {
+		if _, ok := seen[c]; !ok {
+			seen[c] = len(seen)
+		}
+		keys = append(keys, seen[c])
+	}
+	return keys
+}
+
+func letters(stack string, at []int) string {
+	var b strings.Builder
+	for _, i := range at {
+		b.WriteByte(stack[i])
+	}
+	return b.String()
 }
 
 // A deep stack is folded in a time that grows with its size.
@@ -55,6 +70,6 @@ func BenchmarkFolded(b *testing.B) {
 		keys[i] = i % 17 * (i % 3)
 	}
 	for b.Loop() {
-		folded(keys, true, false, nil)
+		folded(keys)
 	}
 }

@@ -2,6 +2,7 @@ package signature
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 )
 
@@ -10,14 +11,38 @@ const maxName = 4096
 
 // function is the name of a function as signatures use it.
 type function struct {
-	name  string // without what compilers and linkers add
-	plain string // also without parameters, return type and template arguments
+	name string // without what compilers and linkers add
+	// plain is also without parameters, return type and template arguments, and without
+	// what differs between compilers.
+	plain string
 }
 
 func functionOf(name string) function {
 	name = withoutClone(name[:min(maxName, len(name))])
-	return function{name: name, plain: plainName(name)}
+	return function{name: reduced(name, true), plain: portableName(reduced(name, false))}
 }
+
+// portableName spells functions that have no name of their own in one way. Compilers
+// differ in that, and the numbers change with the source.
+func portableName(name string) string {
+	if strings.HasPrefix(name, "<") && !strings.Contains(name, " as ") && !strings.HasPrefix(name, "<impl ") {
+		if self, rest, ok := strings.Cut(name[1:], ">::"); ok {
+			name = self + "::" + rest // Rust's newer mangling has <T>::f for T::f
+		}
+	}
+	if !strings.ContainsAny(name, "#$'{") {
+		return name
+	}
+	return anonymousFunction.ReplaceAllStringFunc(name, func(s string) string {
+		if strings.Contains(s, "closure") {
+			return "{closure}"
+		}
+		return "{lambda}"
+	})
+}
+
+// anonymousFunction matches what GCC, Clang and Rust call such functions.
+var anonymousFunction = regexp.MustCompile(`\{lambda#\d+\}|\$_\d+|'lambda\d*'|\{\{closure\}\}|\{closure#\d+\}`)
 
 // clones are the suffixes that compilers and linkers give to copies and parts of a
 // function. What follows them is a number or another suffix.
@@ -46,11 +71,11 @@ func endsPart(rest, suffix string) bool {
 	return suffix[0] == '@' || rest == "" || rest[0] == '.'
 }
 
-// plainName returns the name of a demangled function without its parameters, its
-// return type and its template arguments: "void a::b<int>::c(int) const" is a::b::c,
-// "<T as m::Trait<U>>::f::<V>" is "<T as m::Trait>::f".
-func plainName(name string) string {
-	p := plainer{rest: name}
+// reduced returns the name of a demangled function without its parameters and its
+// return type, and unless they are to be kept its template arguments: "void
+// a::b<int>::c(int) const" is a::b::c, "<T as m::Trait<U>>::f::<V>" is "<T as m::Trait>::f".
+func reduced(name string, templates bool) string {
+	p := plainer{rest: name, templates: templates}
 	for p.rest != "" && p.next() {
 	}
 	return string(p.out[p.word:])
@@ -58,7 +83,9 @@ func plainName(name string) string {
 
 // plainer reads a name from the left.
 type plainer struct {
-	rest string
+	rest      string
+	templates bool // are kept
+
 	out  []byte
 	word int // where the last word begins; the words before are the return type
 	kept int // angle brackets of the name itself that are open, as those of "<T as Trait>"
@@ -89,6 +116,8 @@ func (p *plainer) next() bool {
 	case c == '<' && (len(p.out) == 0 || strings.HasPrefix(p.rest, "<impl ")):
 		p.kept++
 		p.keep(1)
+	case c == '<' && p.templates:
+		p.keep(bracketed(p.rest))
 	case c == '<':
 		p.skip(bracketed(p.rest))
 		if p.rest == "" || strings.HasPrefix(p.rest, "::") || strings.HasPrefix(p.rest, "(") {

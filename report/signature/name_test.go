@@ -20,15 +20,20 @@ func TestPlainName(t *testing.T) {
 		"(anonymous namespace)::f(int)":                                       "(anonymous namespace)::f",
 		"a::(anonymous namespace)::b<(anonymous namespace)::c>::f()":          "a::(anonymous namespace)::b::f",
 		"std::function<void (int)>::operator()(int) const":                    "std::function::operator()",
-		"f(int)::{lambda(char)#1}::operator()(char) const":                    "f::{lambda#1}::operator()",
-		"f(int) const::{lambda(char)#2}::operator()(char) const":              "f::{lambda#2}::operator()",
+		"f(int)::{lambda(char)#1}::operator()(char) const":                    "f::{lambda}::operator()",
+		"f(int) const::{lambda(char)#2}::operator()(char) const":              "f::{lambda}::operator()",
 		"non-virtual thunk to A::f()":                                         "A::f",
 		"decltype(auto) g<int>(int)":                                          "g",
 		"std::__cxx11::basic_string<char>::at[abi:cxx11](unsigned long)":      "std::__cxx11::basic_string::at",
 		"core::ptr::drop_in_place<alloc::vec::Vec<u8>>":                       "core::ptr::drop_in_place",
 		"<alloc::boxed::Box<F> as core::ops::function::FnOnce<A>>::call_once": "<alloc::boxed::Box as core::ops::function::FnOnce>::call_once",
 		"alloc::slice::<impl [T]>::sort_by::<u8, fn(u8) -> u8>":               "alloc::slice::<impl [T]>::sort_by",
-		"std::thread::Builder::spawn_unchecked_::{{closure}}::<u8>::x":        "std::thread::Builder::spawn_unchecked_::{{closure}}::x",
+		"std::thread::Builder::spawn_unchecked_::{{closure}}::<u8>::x":        "std::thread::Builder::spawn_unchecked_::{closure}::x",
+		"f(int)::$_0::operator()(char) const":                                 "f::{lambda}::operator()",
+		"f(int)::'lambda1'(char)::operator()(char) const":                     "f::{lambda}::operator()",
+		"a::b::{closure#3}":                                                   "a::b::{closure}",
+		"<a::Stack<u8>>::pop":                                                 "a::Stack::pop",
+		"price$_x":                                                            "price$_x",
 		"main.(*T).Method":                                                    "main.(*T).Method",
 		"main.main.func1":                                                     "main.main.func1",
 		"github.com/a/b.F[...]":                                               "github.com/a/b.F[...]",
@@ -54,11 +59,16 @@ func TestPlainName(t *testing.T) {
 	}
 }
 
-// A name keeps what tells overloads apart.
+// For the fine level, a name keeps its template arguments. Parameters and return types
+// are only there where a function is not inlined.
 func TestFineName(t *testing.T) {
 	for name, want := range map[string]string{
-		"f(int) [clone .isra.0]": "f(int)",
-		"f(char)":                "f(char)",
+		"f(int) [clone .isra.0]": "f",
+		"double (anonymous namespace)::total<double>((anonymous namespace)::Table<double>&, int)": "(anonymous namespace)::total<double>",
+		"(anonymous namespace)::total<double>":                                                    "(anonymous namespace)::total<double>",
+		"a::b<int (char)>::c(int) const":                                                          "a::b<int (char)>::c",
+		"bool operator< <int>(A<int>, int)":                                                       "operator<<int>",
+		"<T as m::Trait<U>>::f::<V>":                                                              "<T as m::Trait<U>>::f::<V>",
 	} {
 		if got := functionOf(name).name; got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)

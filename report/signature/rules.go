@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"sync"
 )
@@ -12,23 +13,41 @@ import (
 //go:embed rules.txt
 var shipped string
 
-// Rules say which functions tell nothing about a crash, because they come with its
-// kind: what raises a signal, throws, allocates, or starts a thread. The zero Rules
-// leave nothing out.
+// Rules say which frames tell nothing about a crash, because they come with its kind:
+// what raises a signal, throws, allocates, or starts a thread. The zero Rules leave
+// nothing out.
 type Rules struct {
 	// Version names the rules. It is a part of what is hashed.
 	Version string
 
+	functions patterns // by plain names
+	modules   patterns // by names of files
+}
+
+// rule leaves frames out.
+type rule struct {
+	reason, pattern string
+	file            string
+	line            int
+}
+
+// overflowed is the reason of functions that notice that the stack overflowed, which
+// the signal then does not tell.
+const overflowed = "overflow"
+
+func (r *rule) String() string {
+	return fmt.Sprintf("rule %s: %s (%s:%d)", r.reason, r.pattern, r.file, r.line)
+}
+
+// patterns are the rules for names of one sort.
+type patterns struct {
 	exact map[string]*rule
 	globs []*glob // the first that matches is used
 }
 
-// rule leaves functions out.
-type rule struct{ reason, pattern string }
-
 // glob is a rule whose pattern has at least one *.
 type glob struct {
-	rule
+	*rule
 	parts []string // of the pattern, between the *
 }
 
@@ -46,11 +65,12 @@ const (
 	maxPattern = 1000 // bytes of a line
 )
 
-// ReadRules reads rules: lines of "version NAME" and "skip REASON PATTERN", where * in a
-// pattern stands for any characters; # begins a comment. name is for errors, which name
+// ReadRules reads rules: lines of "version NAME", "skip REASON FUNCTION" and "module
+// REASON FILE", where * in a function or file stands for any characters; # begins a
+// comment, at the beginning of a line or behind a space. name is for errors, which name
 // the line.
 func ReadRules(name string, in io.Reader) (*Rules, error) {
-	r := &Rules{exact: map[string]*rule{}}
+	r := new(Rules)
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxPattern)
 	n := 0
@@ -59,26 +79,32 @@ func ReadRules(name string, in io.Reader) (*Rules, error) {
 	}
 	for lines.Scan() {
 		n++
-		line, _, _ := strings.Cut(lines.Text(), "#")
-		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		reason, pattern, _ := strings.Cut(strings.TrimSpace(rest), " ")
-		pattern = strings.TrimSpace(pattern)
-		switch {
-		case verb == "":
-		case verb == "version" && reason != "" && pattern == "" && r.Version == "":
+		verb, reason, pattern := fields(lines.Text())
+		to := &r.functions
+		switch verb {
+		case "":
+			continue
+		case "version":
+			if reason == "" || pattern != "" || r.Version != "" {
+				return nil, bad("the line must be \"version NAME\", once")
+			}
 			r.Version = reason
-		case verb == "version":
-			return nil, bad("the line must be \"version NAME\", once")
-		case verb != "skip":
-			return nil, bad("a line begins with %q; use version or skip", verb)
-		case pattern == "":
-			return nil, bad("the line must be \"skip REASON PATTERN\"")
-		case len(r.exact)+len(r.globs) == maxRules:
-			return nil, bad("there are more than %d rules", maxRules)
-		case strings.Contains(pattern, "*"):
-			r.globs = append(r.globs, &glob{rule{reason, pattern}, strings.Split(pattern, "*")})
+			continue
+		case "skip":
+		case "module":
+			to = &r.modules
 		default:
-			r.exact[pattern] = &rule{reason, pattern}
+			return nil, bad("a line begins with %q; use version, skip or module", verb)
+		}
+		if pattern == "" {
+			return nil, bad("the line must be \"%s REASON PATTERN\"", verb)
+		}
+		if len(r.functions.exact)+len(r.modules.exact) == maxRules {
+			return nil, bad("there are more than %d rules", maxRules)
+		}
+		added := &rule{reason, pattern, filepath.Base(name), n}
+		if before := to.add(added); before != nil {
+			return nil, bad("pattern %q is that of line %d", pattern, before.line)
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -91,14 +117,38 @@ func ReadRules(name string, in io.Reader) (*Rules, error) {
 	return r, nil
 }
 
-// match returns the rule that leaves a function out, or nil. name is its plain name.
-func (r *Rules) match(name string) *rule {
-	if found := r.exact[name]; found != nil {
+// fields returns the fields of a line without its comment. The last has the rest.
+func fields(line string) (verb, reason, pattern string) {
+	line = " " + strings.ReplaceAll(line, "\t", " ")
+	line, _, _ = strings.Cut(line, " #")
+	verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	reason, pattern, _ = strings.Cut(strings.TrimSpace(rest), " ")
+	return verb, reason, strings.TrimSpace(pattern)
+}
+
+// add adds a rule. It returns a rule that has the pattern already.
+func (p *patterns) add(r *rule) (before *rule) {
+	if p.exact == nil {
+		p.exact = map[string]*rule{}
+	}
+	if before := p.exact[r.pattern]; before != nil {
+		return before
+	}
+	p.exact[r.pattern] = r
+	if strings.Contains(r.pattern, "*") {
+		p.globs = append(p.globs, &glob{r, strings.Split(r.pattern, "*")})
+	}
+	return nil
+}
+
+// match returns the rule for a name, or nil.
+func (p *patterns) match(name string) *rule {
+	if found := p.exact[name]; found != nil {
 		return found
 	}
-	for _, g := range r.globs {
+	for _, g := range p.globs {
 		if g.matches(name) {
-			return &g.rule
+			return g.rule
 		}
 	}
 	return nil

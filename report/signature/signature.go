@@ -31,6 +31,11 @@ type Signature struct {
 	// Coarse is for the functions of these frames, without parameters and template
 	// arguments: it lasts across builds, compilers and architectures.
 	Coarse string `json:"coarse,omitempty"`
+	// Alias joins a crash that has no Coarse to one that has: one of the hashes in it is
+	// the Alias of the other if both are of one build, and have equal frames on the
+	// stack up to the last that counts for Coarse. A crash with Coarse has one hash,
+	// another those of 1, 2, ... frames, with spaces between them.
+	Alias string `json:"alias,omitempty"`
 	// Title says in a line what crashed where, for people.
 	Title string `json:"title"`
 	// Frames explains what became of every frame.
@@ -52,7 +57,7 @@ type Frame struct {
 }
 
 // depth is how many relevant frames count for Fine and Coarse.
-const depth = 5
+const depth = 4
 
 // ErrNoCrash is returned for a report in which no thread crashed.
 var ErrNoCrash = errors.New("no thread of the process has crashed")
@@ -72,11 +77,15 @@ func Of(r *report.Document, rules *Rules) (*Signature, error) {
 func Stack(s *report.Signal, th *report.Thread, rules *Rules) *Signature {
 	sig := &Signature{Schema: Schema, Rules: rules.Version, Fault: fault(s)}
 	c := newCounter(th, sig.Fault, rules)
+	sig.Address = c.hash("address", "", c.onStack(), depthOfAll, (*counter).appendAddress)
+	outside := c.outside()
 	c.judge()
-	sig.Address = c.hash("address", "", c.onStack(), depthOfAll, (*counter).address)
-	named := c.relevant()
-	sig.Fine = c.hash("fine", sig.Fault, named, depth, (*counter).name)
-	sig.Coarse = c.hash("coarse", "", named, depth, (*counter).function)
+	named, told := c.relevant()
+	sig.Fine = c.hash("fine", sig.Fault, named, depth, (*counter).appendName)
+	if told {
+		sig.Coarse = c.hash("coarse", "", named, depth, (*counter).appendFunction)
+	}
+	sig.Alias = c.alias(outside, named[:min(depth, len(named))], sig.Coarse != "")
 	sig.Title = c.title(sig.Fault, named)
 	sig.Frames = c.verdicts
 	return sig
@@ -85,7 +94,7 @@ func Stack(s *report.Signal, th *report.Thread, rules *Rules) *Signature {
 // Address returns only the first level. It looks at no names, and takes microseconds.
 func Address(th *report.Thread, fault report.Fault) string {
 	c := newCounter(th, string(fault), new(Rules))
-	return c.hash("address", "", c.onStack(), depthOfAll, (*counter).address)
+	return c.hash("address", "", c.onStack(), depthOfAll, (*counter).appendAddress)
 }
 
 func fault(s *report.Signal) string {

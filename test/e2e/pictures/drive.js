@@ -2,6 +2,7 @@
 //   node drive.js speedscope FILE...   imports files into speedscope
 //   node drive.js page FILE...         opens pages
 //   node drive.js large FILE           measures a large page
+//   node drive.js served URL...        opens pages of a server, without scripts
 "use strict";
 const path = require("node:path");
 const { chromium } = require("playwright-core");
@@ -149,10 +150,46 @@ async function large(browser) {
   return r;
 }
 
+// served opens pages in two widths, in light and dark, and with the pictures taken if
+// PICTURES names a directory.
+async function served(browser) {
+  const results = [];
+  for (const width of [1280, 360]) for (const colorScheme of ["light", "dark"]) {
+    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, javaScriptEnabled: false });
+    const page = await context.newPage();
+    for (const [i, url] of files.entries()) {
+      const noted = [];
+      const request = (r) => { if (new URL(r.url()).origin !== new URL(url).origin) noted.push("request: " + r.url()); };
+      const said = (m) => noted.push("console: " + m.text());
+      page.on("request", request);
+      page.on("console", said);
+      const answer = await page.goto(url);
+      results.push({
+        url, width, colorScheme, noted, status: answer.status(),
+        overflow: await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+        title: await page.locator("h1").innerText(), text: await page.locator("main").innerText(),
+        back: await page.evaluate(() => getComputedStyle(document.body).backgroundColor),
+        tree: await page.locator("body").ariaSnapshot(),
+      });
+      if (process.env.PICTURES) await page.screenshot({ path: path.join(process.env.PICTURES, `${i}-${width}-${colorScheme}.png`) });
+      page.off("request", request);
+      page.off("console", said);
+    }
+    await page.goto(files[0]);
+    await page.keyboard.press("Tab");
+    results.at(-1).focus = await page.evaluate(() => document.activeElement.innerText);
+    await page.fill("#q", "nothing has this name");
+    await Promise.all([page.waitForURL("**/groups?q=*"), page.keyboard.press("Enter")]);
+    results.at(-1).found = await page.locator("main").innerText();
+    await context.close();
+  }
+  return results;
+}
+
 (async () => {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
   try {
-    const results = await { speedscope: importAll, page: openAll, large }[mode](browser);
+    const results = await { speedscope: importAll, page: openAll, large, served }[mode](browser);
     process.stdout.write(JSON.stringify(results));
   } finally {
     await browser.close();

@@ -1,9 +1,0 @@
-//go:build !linux
-
-package main
-
-import "net"
-
-func knowsPeers() bool { return false }
-
-func peer(net.Conn) (uid int, known bool) { return -1, false }

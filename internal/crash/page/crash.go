@@ -1,0 +1,184 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sfcore/sfcore/internal/crash/index"
+	"github.com/sfcore/sfcore/internal/crash/store"
+	"github.com/sfcore/sfcore/internal/document"
+	"github.com/sfcore/sfcore/internal/limit"
+	"github.com/sfcore/sfcore/report"
+)
+
+// crashDoc is a crash.
+type crashDoc struct {
+	Schema string        `json:"schema"`
+	Group  string        `json:"group"` // its key
+	Record *store.Record `json:"record"`
+	// Why says why there are no threads.
+	Why     string         `json:"why,omitempty"`
+	Process report.Process `json:"process,omitzero"`
+	// Threads are those that crashed and then the others, and MoreThreads how many are left out.
+	Threads     []thread `json:"threads"`
+	MoreThreads int      `json:"moreThreads,omitempty"`
+	Problems    []string `json:"problems"`
+}
+
+// thread is a thread with as many frames as are shown.
+type thread struct {
+	report.Thread
+	MoreFrames int `json:"moreFrames,omitempty"`
+}
+
+// Bounds of what a page shows of a crash, which sfcore crash show shows whole.
+const (
+	maxRecord      = 64 << 10 // bytes
+	maxReport      = 8 << 20  // bytes of its file, which is compressed
+	maxThreads     = 200
+	maxCrashFrames = 200
+	maxFrames      = 40
+	maxText        = 1 << 10 // bytes of a name
+	maxTexts       = 1 << 20 // bytes of all frames
+)
+
+// maxShare is the part of what a program may read of reports that one page may.
+const maxShare = 16
+
+func (s *Site) crash(ctx context.Context, id string) (*crashDoc, error) {
+	if id == "last" || !s.has(id) {
+		r, err := s.store.Find(id)
+		if err != nil {
+			return nil, err
+		}
+		id = r.ID
+	}
+	doc, err := s.read(ctx, id)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	d, failed := s.crashOf(ctx, id, doc)
+	if failed == nil && err != nil {
+		d.Why = err.Error()
+	}
+	return d, failed
+}
+
+func (s *Site) has(id string) bool {
+	_, _, err := s.store.Get(id, maxRecord)
+	return err == nil || errors.Is(err, store.ErrLarge)
+}
+
+// crashOf describes a crash by its record and its report, which may be nil.
+func (s *Site) crashOf(ctx context.Context, id string, doc *report.Document) (*crashDoc, error) {
+	r, _, err := s.store.Get(id, maxRecord)
+	if errors.Is(err, store.ErrLarge) {
+		return nil, failure{500, "the record of this crash is larger than those that are written, and not shown"}
+	} else if err != nil {
+		return nil, err
+	}
+	d := &crashDoc{Schema: Schema, Record: r, Threads: []thread{}, Problems: []string{}}
+	known, err := s.index.Crashes(ctx, index.Filter{PID: r.PID, Since: r.Time, Until: r.Time.Add(time.Nanosecond)}, index.Page{Limit: 1000})
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(known, func(c index.Crash) bool { return c.ID == id }); i >= 0 {
+		d.Group = known[i].Group
+	}
+	if doc == nil {
+		d.Why = "of this crash only the line was kept"
+		return d, nil
+	}
+	d.Process = doc.Process
+	d.Process.Command, d.Process.Executable = short(d.Process.Command), short(d.Process.Executable)
+	for _, p := range doc.Problems[:min(len(doc.Problems), perPage)] {
+		d.Problems = append(d.Problems, short(p))
+	}
+	slices.SortStableFunc(doc.Threads, func(a, b report.Thread) int { return cmp.Compare(crashedFirst(&a), crashedFirst(&b)) })
+	left := maxTexts
+	for i := range doc.Threads {
+		if len(d.Threads) >= maxThreads || left <= 0 {
+			d.MoreThreads = len(doc.Threads) - i
+			break
+		}
+		d.Threads = append(d.Threads, shorten(&doc.Threads[i], &left))
+	}
+	return d, nil
+}
+
+func crashedFirst(t *report.Thread) int {
+	if t.Crashed {
+		return 0
+	}
+	return 1
+}
+
+// shorten returns what is shown of a thread, and takes it off left.
+func shorten(t *report.Thread, left *int) thread {
+	most := maxFrames
+	if t.Crashed {
+		most = maxCrashFrames
+	}
+	th := thread{Thread: *t}
+	th.Frames = []report.Frame{}
+	th.Name, th.State, th.Stop.Detail = short(t.Name), short(t.State), short(t.Stop.Detail)
+	for i := range t.Frames {
+		if i >= most || *left <= 0 {
+			th.MoreFrames = len(t.Frames) - i
+			break
+		}
+		f := t.Frames[i]
+		f.Function, f.LinkageName, f.File, f.Module, f.ModuleName = short(f.Function), short(f.LinkageName), short(f.File), short(f.Module), short(f.ModuleName)
+		f.Doubt, f.Rule, f.Skipped, f.Variables = short(f.Doubt), "", "", nil
+		const usual = 300 // what a frame has besides names
+		*left -= usual + len(f.Function) + len(f.LinkageName) + len(f.File) + len(f.Module) + len(f.Doubt)
+		th.Frames = append(th.Frames, f)
+	}
+	return th
+}
+
+// short cuts a text that is longer than names are.
+func short(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "…"
+}
+
+// read reads the report of a crash. It returns nil if none is kept.
+func (s *Site) read(ctx context.Context, id string) (*report.Document, error) {
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	name := s.store.Report(id)
+	if name == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	st, err := os.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, fs.ErrNotExist
+	case st.Size() > maxReport:
+		return nil, fmt.Errorf("the report has %v, and a page reads %v; sfcore crash show %s shows it", limit.Size(st.Size()), limit.Size(maxReport), id)
+	}
+	docs, err := document.Read(name, document.NewBudget().Part(maxShare))
+	switch {
+	case len(docs) > 0:
+		return docs[0], nil
+	case errors.Is(err, fs.ErrPermission):
+		return nil, errors.New("the report belongs to another user")
+	case err != nil:
+		return nil, fmt.Errorf("the report cannot be read: %w", err)
+	}
+	return nil, errors.New("the report cannot be read: it is none")
+}
