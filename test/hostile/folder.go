@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"encoding/binary"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -14,7 +16,10 @@ import (
 type folder struct {
 	path  string
 	stdin string // the file that is the standard input; "" if there is none
-	err   error
+	env   []string
+	// talk talks to sfcore by its standard output while it runs; nil if nobody does.
+	talk func(out io.Reader) error
+	err  error
 }
 
 func newFolder(path string) (*folder, error) {
@@ -134,6 +139,7 @@ func (f *folder) program(sections ...testkit.ELFSection) { f.write("exe", elf(se
 type process struct {
 	threads int                // 1 if it is 0
 	pc      func(i int) uint64 // of a thread; the start of the text if it is nil
+	text    uint64             // bytes of the program's code; textSize if it is 0
 	stack   []byte
 	more    func(c *testkit.Core)
 	files   []testkit.CoreFile // in addition to the program
@@ -149,9 +155,10 @@ func (f *folder) core(p process) []byte {
 		}
 		c.Thread(i+1, 0, registers(pc))
 	}
-	files := append([]testkit.CoreFile{{Lo: imageAt, Hi: textAt + textSize, Path: f.in("exe")}}, p.files...)
+	end := textAt + cmp.Or(p.text, textSize)
+	files := append([]testkit.CoreFile{{Lo: imageAt, Hi: end, Path: f.in("exe")}}, p.files...)
 	c.Files(4096, files...)
-	c.Segment(imageAt, textAt+textSize-imageAt, true, nil)
+	c.Segment(imageAt, end-imageAt, true, nil)
 	for _, file := range p.files {
 		c.Segment(file.Lo, file.Hi-file.Lo, true, nil)
 	}

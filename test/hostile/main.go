@@ -86,7 +86,7 @@ func (s *suite) run(out io.Writer, chosen []input) (ok bool, err error) {
 	}
 	if s.sfcore == "" {
 		program = filepath.Join(dir, "sfcore")
-		build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/sfcore", "./cmd/sfcore-crash")
+		build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/sfcore", "./cmd/sfcore-crash", "./cmd/sfcore-plugin")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			return false, fmt.Errorf("building sfcore: %w", err)

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -63,6 +65,7 @@ func measure(program string, args []string, f *folder) (*cost, error) {
 	cmd.Dir = f.path
 	// The cache is that of the run. The collector runs as in any other process.
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+f.path, "DEBUGINFOD_URLS=")
+	cmd.Env = append(cmd.Env, f.env...)
 	var errs bytes.Buffer
 	cmd.Stderr = &limited{&errs, 64 << 10}
 	if f.stdin != "" {
@@ -73,11 +76,22 @@ func measure(program string, args []string, f *folder) (*cost, error) {
 		defer in.Close()
 		cmd.Stdin = in
 	}
+	var out io.ReadCloser
+	if f.talk != nil {
+		var err error
+		if out, err = cmd.StdoutPipe(); err != nil {
+			return nil, err
+		}
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	done := make(chan struct{})
+	var said error
 	go func() {
+		if f.talk != nil {
+			said = f.talk(out)
+		}
 		_ = cmd.Wait() // ProcessState says how it ended
 		close(done)
 	}()
@@ -86,6 +100,9 @@ func measure(program string, args []string, f *folder) (*cost, error) {
 		select {
 		case <-done:
 			look.Stop()
+			if said != nil {
+				return nil, said
+			}
 			c.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 			c.exit = cmd.ProcessState.ExitCode()
 			for line := range strings.Lines(errs.String()) {
@@ -105,22 +122,31 @@ func measure(program string, args []string, f *folder) (*cost, error) {
 	}
 }
 
-// taken returns the processor time and the anonymous memory of a process so far.
-// Both are 0 where there is no /proc.
+// taken returns the processor time and the anonymous memory of a process and of those
+// that it has started, so far. Both are 0 where there is no /proc.
 func taken(pid int) (cpu time.Duration, memory uint64) {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, name := range threads {
+		children, _ := os.ReadFile(name)
+		for _, child := range strings.Fields(string(children)) {
+			n, _ := strconv.Atoi(child)
+			c, m := taken(n)
+			cpu, memory = cpu+c, memory+m
+		}
+	}
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if i := bytes.LastIndexByte(stat, ')'); i >= 0 {
 		if fields := strings.Fields(string(stat[i+1:])); len(fields) > 12 {
 			user, _ := strconv.Atoi(fields[11])
 			system, _ := strconv.Atoi(fields[12])
-			cpu = time.Duration(user+system) * clockTick
+			cpu += time.Duration(user+system) * clockTick
 		}
 	}
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(status)) {
 		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
 			kib, _ := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			memory = kib << 10
+			memory += kib << 10
 		}
 	}
 	return cpu, memory

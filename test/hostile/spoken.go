@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -37,6 +38,11 @@ func repeat(n int, command string, arguments func(i int) any) []request {
 		list[i] = request{command, arguments(i)}
 	}
 	return list
+}
+
+// pages are requests for the first 20 pages of the first thread's stack.
+func pages() []request {
+	return repeat(20, "stackTrace", func(i int) any { return map[string]any{"threadId": 1, "startFrame": i * 1000, "levels": 1000} })
 }
 
 func spoken() []input {
@@ -92,8 +98,33 @@ func spoken() []input {
 		}},
 		{"dap-listings", "requests for 20,000 frames in a function of 256 KiB without sources", false, func(f *folder) []string {
 			f.program(append(symbols(1, func(int) (uint32, uint64, uint64) { return 1, textAt, textSize }, []byte("\x00f\x00")), walk)...)
-			return f.session(process{stack: frames(20000, func(i int) uint64 { return textSize - 2 - 2*uint64(i%1000) })}, repeat(20, "stackTrace", func(i int) any {
-				return map[string]any{"threadId": 1, "startFrame": i * 1000, "levels": 1000}
+			return f.session(process{stack: frames(20000, func(i int) uint64 { return textSize - 2 - 2*uint64(i%1000) })}, pages()...)
+		}},
+		{"dap-outlines", "requests for 20,000 frames in 100 functions of 256 KiB without sources", false, func(f *folder) []string {
+			const n = 100
+			large := elf(append(symbols(n, func(i int) (uint32, uint64, uint64) { return 1, textAt + uint64(i)*textSize, textSize }, []byte("\x00f\x00")),
+				table(".eh_frame", 0, ehFrame(frame{textAt, n * textSize, nil})))...)
+			large.Sections[0] = text(n * textSize)
+			f.write("exe", large.File())
+			return f.session(process{
+				text:  n * textSize,
+				stack: frames(20000, func(i int) uint64 { return uint64(i%n+1)*textSize - 2 - 2*uint64(i/n) }),
+			}, pages()...)
+		}},
+		{"dap-data", "requests for 20,000 frames in code that cannot be disassembled", false, func(f *folder) []string {
+			f.write("exe", bytes.ReplaceAll(elf(walk).File(), []byte{0xff, 0xd0}, []byte{0x06, 0x06}))
+			return f.session(process{stack: frames(20000, everyCall)}, pages()...)
+		}},
+		{"dap-disassemble-data", "20 requests for 16,384 instructions before an address, where there are none", false, func(f *folder) []string {
+			f.write("exe", bytes.ReplaceAll(elf(walk).File(), []byte{0xff, 0xd0}, []byte{0x06, 0x06}))
+			return f.session(process{}, repeat(20, "disassemble", func(i int) any {
+				return map[string]any{"memoryReference": fmt.Sprintf("%#x", textAt+textSize/2+i), "instructionOffset": -16384, "instructionCount": 16384}
+			})...)
+		}},
+		{"dap-disassemble-nothing", "the same where there is no memory", false, func(f *folder) []string {
+			f.program(walk)
+			return f.session(process{}, repeat(20, "disassemble", func(i int) any {
+				return map[string]any{"memoryReference": fmt.Sprintf("%#x", 0x10000000+i), "instructionOffset": -16384, "instructionCount": 16384}
 			})...)
 		}},
 		{"dap-threads", "50 requests for the names of 100,000 threads", false, func(f *folder) []string {
@@ -102,8 +133,7 @@ func spoken() []input {
 		}},
 		{"dap-scopes", "requests for the registers and variables of 20,000 frames", false, func(f *folder) []string {
 			f.program(walk)
-			requests := repeat(20, "stackTrace", func(i int) any { return map[string]any{"threadId": 1, "startFrame": i * 1000, "levels": 1000} })
-			return f.session(process{stack: deep()}, append(requests, repeat(20000, "scopes", func(i int) any { return map[string]any{"frameId": 1000 + i} })...)...)
+			return f.session(process{stack: deep()}, append(pages(), repeat(20000, "scopes", func(i int) any { return map[string]any{"frameId": 1000 + i} })...)...)
 		}},
 		{"dap-locals", "requests for all variables of 300 frames, each of a structure of 16,384 members", false, func(f *folder) []string {
 			d := newDwarf()
