@@ -39,11 +39,13 @@ var ErrNoThread = errors.New("no such thread")
 // file is looked for when an address in its module is first asked about.
 //
 // The options must be valid: see [Options.Check].
-func New(img *core.Image, opts Options) *Process {
+func New(img *core.Image, opts Options) *Process { return join(img, opts, false) }
+
+func join(img *core.Image, opts Options, namesOnly bool) *Process {
 	p := &Process{img: img, opts: opts, steppers: opts.steppers(), budget: unwind.Budget{Time: opts.MaxTotalTime}}
 	files := opts.module()
 	servers, err := opts.servers()
-	p.servers, files.Debuginfod = servers, servers
+	p.servers, files.Debuginfod, files.NamesOnly = servers, servers, namesOnly
 	p.modules = module.Find(img, files)
 	if err != nil {
 		p.modules.Note(err)

@@ -22,9 +22,9 @@ import (
 
 const foreignData = "../../internal/crash/foreign/testdata"
 
-// TestMain has this program read cores, as the command does.
+// TestMain has this program read cores and reports, as the command does.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "read-core" {
+	if len(os.Args) > 1 && (os.Args[1] == "read-core" || os.Args[1] == "rename") {
 		main()
 		return
 	}

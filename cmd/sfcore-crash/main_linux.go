@@ -53,7 +53,7 @@ decides that.`,
 	c := &settings{}
 	root.PersistentFlags().StringVar(&c.file, "config", crash.ConfigFile, "read the configuration in `FILE`")
 	root.PersistentFlags().StringVar(&c.dir, "store", "", "use the store in `DIR` instead of that of the configuration")
-	root.AddCommand(newPipeCommand(c), newDaemonCommand(c), newWatchCommand(c), newImportCommand(c), newReadCommand(), newReadCoreCommand(), newTestCrashCommand(), newListCommand(c), newShowCommand(c), newInfoCommand(c), newStacksCommand(c), newDumpCommand(c), newTopCommand(c), newStatsCommand(c), newServeCommand(c), newRemoveCommand(c), newStatusCommand(c), newInstallCommand(c), newUninstallCommand())
+	root.AddCommand(newPipeCommand(c), newDaemonCommand(c), newWatchCommand(c), newImportCommand(c), newResymbolizeCommand(c), newRenameCommand(), newReadCommand(), newReadCoreCommand(), newTestCrashCommand(), newListCommand(c), newShowCommand(c), newInfoCommand(c), newStacksCommand(c), newDumpCommand(c), newTopCommand(c), newStatsCommand(c), newServeCommand(c), newRemoveCommand(c), newStatusCommand(c), newInstallCommand(c), newUninstallCommand())
 	return root
 }
 

@@ -320,11 +320,7 @@ func (h *Handler) report(lines io.Reader) error {
 
 // fill writes the report.
 func (h *Handler) fill(p *store.Part, lines io.Reader) error {
-	n, err := io.Copy(p, io.LimitReader(lines, int64(h.Config.Size)))
-	if err == nil && n == int64(h.Config.Size) {
-		err = fmt.Errorf("it has more than the %v of the store", limit.Size(h.Config.Size))
-	}
-	if err != nil {
+	if err := copyReport(p, lines, int64(h.Config.Size)); err != nil {
 		p.Abandon()
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 
 	"github.com/klauspost/compress/zstd"
@@ -21,6 +22,16 @@ import (
 // else.
 func ReadOne(name string) (*report.Document, error) {
 	docs, err := Read(name, NewBudget())
+	return only(name, docs, err)
+}
+
+// ReadOneFile is ReadOne for a regular file that is open and belongs to the caller.
+func ReadOneFile(f *os.File) (*report.Document, error) {
+	docs, err := readFile(f, NewBudget())
+	return only(f.Name(), docs, err)
+}
+
+func only(name string, docs []*report.Document, err error) (*report.Document, error) {
 	switch {
 	case err != nil || len(docs) == 0:
 		return nil, err
@@ -40,6 +51,11 @@ func Read(name string, left *Budget) ([]*report.Document, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return readFile(f, left)
+}
+
+func readFile(f *os.File, left *Budget) ([]*report.Document, error) {
+	name := f.Name()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err

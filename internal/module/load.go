@@ -113,7 +113,11 @@ func (l *loader) findFile() {
 		m.Match = report.MatchMismatch
 		l.problem("%s: not used: %w", m.Path, other)
 	}
-	if f := s.imageInMemory(); f != nil {
+	f := s.imageInMemory()
+	if s.set.opts.NamesOnly {
+		f = s.memory()
+	}
+	if f != nil {
 		match := m.Match
 		if match == report.MatchMissing {
 			match = report.MatchMemory

@@ -57,7 +57,7 @@ func (l *loader) newNames(image *elfx.File) *names {
 	}
 	given := l.debug
 	n.local = sync.OnceValue(func() *debugFile {
-		if given != nil || n.file == "" {
+		if given != nil || n.file == "" && !n.set.opts.NamesOnly {
 			return given
 		}
 		return n.findDebug()

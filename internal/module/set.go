@@ -38,6 +38,9 @@ type Options struct {
 	// Debuginfod fetches files that are not on this machine. If it is nil, no files
 	// are fetched.
 	Debuginfod *debuginfod.Client
+	// NamesOnly is set if memory has nothing but headers, and only names are asked for.
+	// A debug file of the build-id in such a header is then enough.
+	NamesOnly bool
 }
 
 // Set holds the modules of a process. It is safe for concurrent use.
