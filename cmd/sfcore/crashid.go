@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -46,4 +47,18 @@ func byID(args []string, core bool) ([]string, error) {
 		}
 	}
 	return args, nil
+}
+
+// coreByID is byID for the core that an editor asks for, which may have put a directory
+// before the id.
+func coreByID(name string) (string, error) {
+	if _, err := os.Lstat(name); err == nil {
+		return name, nil
+	}
+	id := filepath.Base(name)
+	found, err := byID([]string{id}, true)
+	if err != nil || found[0] == id {
+		return name, err
+	}
+	return found[0], nil
 }

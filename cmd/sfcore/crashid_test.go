@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sfcore/sfcore/dap"
 )
 
 // Ids of crashes are names of their files, unless a file has that name.
@@ -42,6 +44,38 @@ func TestByID(t *testing.T) {
 		}
 		if tt.want == "!" && (err == nil || !strings.Contains(err.Error(), tt.id)) || tt.want != "!" && (err != nil || got[0] != want) {
 			t.Errorf("%s: got %v, %v, want %s", tt.id, got, err, want)
+		}
+	}
+}
+
+// An editor opens the core of a crash by its id, with or without a directory before it.
+func TestDAPByID(t *testing.T) {
+	const id = "20261124-010203.000-8"
+	dir := t.TempDir()
+	t.Setenv(storeVariable, dir)
+	whole, err := os.ReadFile("../../testdata/cores/amd64-v3-null-1/core.zst")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, id+".core.zst"), whole, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{id, filepath.Join("/a/workspace", id)} {
+		p, err := openForDAP(t.Context(), dap.Spec{Core: name}, nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if n := len(p.Threads()); n != 1 {
+			t.Errorf("%s: %d threads", name, n)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"20261124-010203.000-9", "/a/workspace/20261124-010203.000-9"} {
+		if _, err := openForDAP(t.Context(), dap.Spec{Core: name}, nil); err == nil || !strings.Contains(err.Error(), "sfcore crash list") {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }

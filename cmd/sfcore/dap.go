@@ -102,7 +102,10 @@ func openForDAP(ctx context.Context, p dap.Spec, progress func(done, total int64
 	var err error
 	switch {
 	case p.Core != "":
-		img, err = core.Open(ctx, p.Core, core.Options{Progress: progress})
+		var name string
+		if name, err = coreByID(p.Core); err == nil {
+			img, err = core.Open(ctx, name, core.Options{Progress: progress})
+		}
 	case p.Dlv != "":
 		img, err = rpc.Open(ctx, p.Dlv)
 	default:
