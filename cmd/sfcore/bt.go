@@ -99,7 +99,7 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	c.live.register(cmd)
 	c.dlv.register(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.format, "format", "text", formatHelp)
+	f.StringVar(&c.format, "format", "text", formatHelp+"; or markdown (for tickets)")
 	f.StringVar(&c.color, "color", "auto", "colour the text: auto, always or never")
 	f.BoolVar(&c.redact, "redact", false, redactHelp)
 	f.BoolVar(&c.sandbox, "sandbox", false, "give up the rights to change files, run programs and use the network (Linux)")
@@ -110,7 +110,7 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	f.Lookup("source").DefValue = "0" // so that help shows no default
 	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of every frame that has debug information")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "say how each frame's caller was found, and why better methods failed")
-	for name, values := range map[string][]string{"format": formats, "color": {"auto", "always", "never"}} {
+	for name, values := range map[string][]string{"format": stackFormats, "color": {"auto", "always", "never"}} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return cmd
@@ -120,7 +120,7 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	if args, err = byID(args, false); err != nil {
 		return err
 	}
-	if err := checkFormat(c.format, c.group, c.redact, c.locals); err != nil {
+	if err := checkFormat(stackFormats, c.format, c.group, c.redact, c.locals); err != nil {
 		return err
 	}
 	if c.group && c.locals {
@@ -181,7 +181,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		return err
 	}
 	waits, groups := process.NewWaits(t), map[*core.Thread]stackGroup(nil)
-	if c.group {
+	if c.group || c.format == "markdown" && !c.locals {
 		threads, groups = groupStacks(cmd.Context(), t, threads)
 	}
 
@@ -350,6 +350,8 @@ func newFormat(name string, paint painter, verbose bool, sources *sources, img *
 		return foldedFormat{}
 	case "html", "pprof", "speedscope":
 		return pictureFormat{}
+	case "markdown":
+		return newMarkdown(sources, img)
 	}
 	return &textFormat{paint: paint, verbose: verbose, sources: sources, image: img}
 }

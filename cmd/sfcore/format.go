@@ -10,20 +10,23 @@ import (
 // formats are the formats in which stacks are printed.
 var formats = []string{"text", "json", "jsonl", "folded", "html", "pprof", "speedscope"}
 
+// stackFormats are those of threads.
+var stackFormats = append(slices.Clone(formats), "markdown")
+
 // pictures are the formats that show all stacks together: html draws them itself, and
 // other programs draw the others.
 var pictures = []string{"html", "pprof", "speedscope"}
 
 // withModules are the formats that describe modules.
-var withModules = append([]string{"json", "jsonl"}, pictures...)
+var withModules = append([]string{"json", "jsonl", "markdown"}, pictures...)
 
 const (
 	formatHelp = "print text, json (one document), jsonl (one line per thread), folded (for flame graphs), html (one page to look at), pprof or speedscope"
 	redactHelp = "with html, pprof or speedscope: leave out directories, addresses of servers and numbers of users"
 )
 
-// checkFormat checks a format and the flags that not every format has.
-func checkFormat(name string, group, redact, locals bool) error {
+// checkFormat checks a format, one of some, and the flags that not every format has.
+func checkFormat(formats []string, name string, group, redact, locals bool) error {
 	last := len(formats) - 1
 	switch picture := slices.Contains(pictures, name); {
 	case !slices.Contains(formats, name):

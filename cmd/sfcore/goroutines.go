@@ -97,7 +97,7 @@ how long the process stood still. Variables on the heap may need more --memory.`
 }
 
 func (c *goroutinesCommand) run(cmd *cobra.Command, args []string) error {
-	if err := checkFormat(c.format, c.group, c.redact, c.locals); err != nil {
+	if err := checkFormat(formats, c.format, c.group, c.redact, c.locals); err != nil {
 		return err
 	}
 	paint, err := newPainter(c.color, cmd.OutOrStdout())

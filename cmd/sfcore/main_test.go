@@ -72,6 +72,9 @@ func TestOutputGolden(t *testing.T) {
 		"bt-musl-s":    {"bt", "../../testdata/musl/s390x/core.zst", "../../testdata/musl/s390x/prog"},
 		"bt-locals":    {"bt", "--locals", "../../testdata/locals/amd64-O0/core.zst", "../../testdata/locals/amd64-O0/prog"},
 		"bt-locals-j":  {"bt", "--locals", "--format", "json", "../../testdata/locals/s390x-O0/core.zst", "../../testdata/locals/s390x-O0/prog"},
+		"bt-md-deep":   append([]string{"bt", "--format", "markdown"}, caseArgs(t, "amd64-v2-stripped-debuglink")...),
+		"bt-md-group":  {"bt", "--format", "markdown", filepath.Join(goroutinesDir, "amd64", "core.zst"), filepath.Join(goroutinesDir, "amd64", "exe", "goroutines")},
+		"bt-md-null":   append([]string{"bt", "--format", "markdown"}, caseArgs(t, "aarch64-v3-null-1")...),
 		"bt-one":       append([]string{"bt", "--thread", "219", "--max-frames", "3"}, caseArgs(t, "aarch64-v3-threads")...),
 		"bt-cfi":       append([]string{"bt", "--unwind", "cfi,fp"}, caseArgs(t, "amd64-v2-fpflag")...),
 		"bt-fp":        append([]string{"bt", "--unwind", "fp"}, caseArgs(t, "amd64-v2-nosframe")...),
@@ -82,6 +85,7 @@ func TestOutputGolden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, _, _ := sfcore(args...)
+			stdout = strings.ReplaceAll(stdout, version(), "VERSION")
 			testkit.Golden(t, filepath.Join("testdata", name+".golden"), []byte(stdout))
 		})
 	}

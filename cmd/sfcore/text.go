@@ -151,9 +151,16 @@ func (w *textFormat) frame(b []byte, f *report.Frame) []byte {
 	b = pad(append(b, f.Method.String()...), start, 13)
 	b = append(w.paint.end(b), ' ')
 	b = append(append(b, w.paint.bad(marks[f.Trust])...), ' ')
+	b = appendPlace(b, f, w.paint)
+	b = w.sources.append(append(b, '\n'), f, w.paint)
+	return w.variables(w.workings(b, f), f)
+}
+
+// appendPlace appends the function, the line and the module of a frame.
+func appendPlace(b []byte, f *report.Frame, paint painter) []byte {
 	if f.Function != "" {
-		b = w.paint.begin(b, colorName)
-		b = w.paint.end(append(b, plain(f.Function)...))
+		b = paint.begin(b, colorName)
+		b = paint.end(append(b, plain(f.Function)...))
 		if off := f.FunctionOffset.Addr; off != 0 && !f.Inlined {
 			b, _ = off.AppendText(append(b, '+'))
 		}
@@ -176,8 +183,7 @@ func (w *textFormat) frame(b []byte, f *report.Frame) []byte {
 			b, _ = f.ModuleOffset.AppendText(append(b, '+'))
 		}
 	}
-	b = w.sources.append(append(b, '\n'), f, w.paint)
-	return w.variables(w.workings(b, f), f)
+	return b
 }
 
 // variables appends the frame's variables, the arguments first.

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/document"
+	"github.com/sfcore/sfcore/report"
+)
+
+// markdownFormat renders the report for tickets, in the Markdown that forges share
+// [GFM 0.29]: the stack of the crashed thread, the others folded away, and the build-ids
+// of what they ran. Whatever comes from the process is in code, where nothing of it is
+// markup, a link or a mention.
+type markdownFormat struct {
+	text   textFormat
+	shown  sync.Map // IDs of modules that have frames
+	marked atomic.Bool
+}
+
+func newMarkdown(sources *sources, img *core.Image) *markdownFormat {
+	return &markdownFormat{text: textFormat{sources: sources, image: img}}
+}
+
+const (
+	// firstFrames and lastFrames are how many frames of a long stack a ticket shows.
+	firstFrames = 40
+	lastFrames  = 20
+)
+
+func (m *markdownFormat) head(r *report.Document) []byte {
+	lines := bytes.Split(bytes.TrimSuffix(m.text.head(r), []byte("\n")), []byte("\n"))
+	title := "Stacks"
+	if s := r.Process.Signal; s != nil {
+		title, lines = "Crash", append(lines[1:2:2], append(lines[:1:1], lines[2:]...)...)
+	}
+	b := fmt.Appendf(nil, "## %s of %s\n\n", title, codeSpan(baseName(&r.Process)))
+	return fenced(b, bytes.Join(lines, []byte("\n")))
+}
+
+// baseName is the last element of the program's path.
+func baseName(p *report.Process) string {
+	program, _, _ := strings.Cut(orUnknown(p.Executable, p.Command), " ")
+	return program[strings.LastIndexByte(program, '/')+1:]
+}
+
+func (*markdownFormat) separator() string { return "" }
+
+func (m *markdownFormat) thread(b []byte, r *document.Thread) []byte {
+	what := fmt.Sprintf("Thread %d", r.TID)
+	if len(r.TIDs) > 1 {
+		what = fmt.Sprintf("%d threads", len(r.TIDs))
+	}
+	text := m.frames(r)
+	if r.Crashed {
+		b = fmt.Appendf(b, "\n### %s", what)
+		if r.Name != "" {
+			b = append(append(b, ' '), codeSpan(r.Name)...)
+		}
+		return fenced(append(b, ", crashed\n\n"...), text)
+	}
+	b = append(append(b, "\n<details><summary>"...), what...)
+	if r.Name != "" {
+		b = append(append(append(b, " <code>"...), html.EscapeString(plain(r.Name))...), "</code>"...)
+	}
+	if len(r.Frames) > 0 {
+		if name := r.Frames[0].Function; name != "" {
+			b = append(append(append(b, " in <code>"...), html.EscapeString(plain(name))...), "</code>"...)
+		}
+	}
+	b = fenced(append(b, "</summary>\n\n"...), text)
+	return append(b, "\n</details>\n"...)
+}
+
+// frames returns the stack as text, without what only a debugger needs.
+func (m *markdownFormat) frames(r *document.Thread) (b []byte) {
+	if len(r.TIDs) > 1 {
+		b = appendIDs(b, r.TIDs)
+	}
+	for i := range r.Frames {
+		if left := len(r.Frames) - firstFrames - lastFrames; left > 1 && i >= firstFrames && i < firstFrames+left {
+			if i == firstFrames {
+				b = fmt.Appendf(b, "  ... %d frames are left out\n", left)
+			}
+			continue
+		}
+		b = m.frame(b, &r.Frames[i])
+	}
+	return m.text.stop(b, &r.Stop)
+}
+
+func (m *markdownFormat) frame(b []byte, f *report.Frame) []byte {
+	if f.Module != "" {
+		m.shown.Store(f.Module, nil)
+	}
+	mark := marks[f.Trust]
+	if mark != " " {
+		m.marked.Store(true)
+	}
+	b = append(b, '#')
+	start := len(b)
+	b = append(pad(strconv.AppendInt(b, int64(f.Index), 10), start, 3), mark...)
+	b = append(b, ' ')
+	if f.Function == "" && f.ModuleName == "" {
+		b, _ = f.PC.AppendText(b)
+		b = append(b, ' ')
+	}
+	b = appendPlace(b, f, false)
+	return m.text.variables(m.text.sources.append(append(b, '\n'), f, false), f)
+}
+
+func (m *markdownFormat) tail(r *report.Document) []byte {
+	var b []byte
+	if waits := bytes.TrimSpace(m.text.tail(r)); len(waits) > 0 {
+		b = fenced(append(b, '\n'), waits)
+	}
+	if m.marked.Load() {
+		b = append(b, "\n`~` marks frames that a convention found and every check confirmed, `?` those that may not exist.\n"...)
+	}
+	first := true
+	for i := range r.Modules {
+		mod := &r.Modules[i]
+		if _, ok := m.shown.Load(orUnknown(mod.BuildID, mod.Path)); !ok {
+			continue
+		}
+		if first {
+			b, first = append(b, '\n'), false
+		}
+		b = append(append(b, "- "...), codeSpan(mod.Path)...)
+		if mod.BuildID != "" {
+			b = append(append(b, ", build-id "...), codeSpan(mod.BuildID)...)
+		}
+		b = append(append(b, ", "...), symbolsOf(mod)...)
+		b = append(b, '\n')
+	}
+	return fmt.Appendf(b, "\nMade by sfcore %s.\n", codeSpan(version()))
+}
+
+// symbolsOf says what the names of a module's frames come from.
+func symbolsOf(m *report.Module) string {
+	switch {
+	case m.Match == report.MatchMissing || m.Match == report.MatchMismatch:
+		return "file not found"
+	case m.Lines:
+		return "with debug information"
+	case m.Symbols == "" || m.Symbols == "none":
+		return "without symbols"
+	}
+	return "with symbols"
+}
+
+// codeSpan returns text as code: between more backticks than it has side by side [GFM
+// 6.3].
+func codeSpan(text string) string {
+	text = plain(text)
+	if text == "" {
+		return "` `"
+	}
+	ticks := strings.Repeat("`", backticks([]byte(text))+1)
+	if text[0] == '`' || text[len(text)-1] == '`' || text[0] == ' ' {
+		text = " " + text + " "
+	}
+	return ticks + text + ticks
+}
+
+// fenced appends a code block [GFM 4.5].
+func fenced(b, text []byte) []byte {
+	fence := strings.Repeat("`", max(3, backticks(text)+1))
+	b = append(append(b, fence...), "text\n"...)
+	b = append(b, bytes.TrimSuffix(text, []byte("\n"))...)
+	return append(append(append(b, '\n'), fence...), '\n')
+}
+
+// backticks returns how many backticks are side by side at most.
+func backticks(text []byte) (most int) {
+	run := 0
+	for _, c := range text {
+		if c != '`' {
+			run = 0
+			continue
+		}
+		run++
+		most = max(most, run)
+	}
+	return most
+}
