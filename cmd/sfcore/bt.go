@@ -24,6 +24,7 @@ type btCommand struct {
 	openFlags
 	live    liveFlags
 	dlv     dlvFlag
+	filter  stackFilter
 	format  string
 	color   string
 	threads []int
@@ -98,6 +99,7 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	c.register(cmd)
 	c.live.register(cmd)
 	c.dlv.register(cmd)
+	c.filter.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&c.format, "format", "text", formatHelp+"; or markdown (for tickets)")
 	f.StringVar(&c.color, "color", "auto", "colour the text: auto, always or never")
@@ -125,6 +127,9 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	if c.group && c.locals {
 		return errors.New("--group cannot be combined with --locals: threads with the same stack have different variables; use --thread to see those of one")
+	}
+	if err := c.filter.check(); err != nil {
+		return err
 	}
 	paint, err := newPainter(c.color, cmd.OutOrStdout())
 	if err != nil {
@@ -195,8 +200,9 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	separator := ""
 	var full error                     // why no more threads are added to the picture
 	cut, guessed := 0, 0               // stacks that are not complete, by why
+	printed, shown := 0, 0             // stacks, and the threads that have them
 	missing := map[memreader.Why]int{} // stacks that end where memory is missing
-	complete := len(threads) > 0 && t.Image().Truncated == nil
+	complete := len(t.Threads()) > 0 && t.Image().Truncated == nil
 	used := sync.Pool{New: func() any { return new(rendered) }}
 	for r := range process.Parallel(cmd.Context(), t, threads, func(w *process.Walker, th *core.Thread) *rendered {
 		s := w.Walk(th)
@@ -207,6 +213,10 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 			w.AddVariables(s, report)
 		}
 		r.complete, r.ended, r.fault = s.Complete(), s.Stop.Complete(), nil
+		if r.hidden = !c.filter.stack(report, r.complete); r.hidden {
+			return r
+		}
+		r.threads = len(groups[th].threads(th))
 		_ = errors.As(s.Stop.Detail, &r.fault)
 		if c.picture != nil {
 			r.thread = pictured(r.thread.Frames[:0], report, r.complete)
@@ -218,6 +228,11 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		}
 		return r
 	}) {
+		if r.hidden {
+			used.Put(r)
+			continue
+		}
+		printed, shown = printed+1, shown+r.threads
 		switch complete = complete && r.complete; {
 		case r.complete:
 		case r.ended:
@@ -254,8 +269,9 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		c.picture.EndSnapshot(&head, head.Modules, head.Problems)
 	}
 	sayProblems(cmd.ErrOrStderr(), t)
+	c.filter.say(cmd.ErrOrStderr(), shown, len(t.Threads()))
 	if cut+guessed > 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), sayIncomplete(len(threads), cut, guessed))
+		fmt.Fprintln(cmd.ErrOrStderr(), sayIncomplete(printed, cut, guessed))
 	}
 	if live, beyond, late := t.Image().Live, missing[memreader.OverBudget], missing[memreader.OutOfTime]; live != nil && beyond+late > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), sayCut(live, beyond, late))
@@ -289,6 +305,8 @@ func (c *btCommand) around() int {
 type rendered struct {
 	text            []byte
 	thread          picture.Thread
+	threads         int  // that have this stack
+	hidden          bool // the filter does not take it
 	complete, ended bool // the stack is complete; its end was reached
 	fault           *memreader.FaultError
 }
@@ -309,10 +327,10 @@ func sayIncomplete(all, cut, guessed int) string {
 // selected returns the threads to print.
 func (c *btCommand) selected(t *process.Process) ([]*core.Thread, error) {
 	all := t.Threads()
-	if len(c.threads) == 0 {
-		return all, nil
+	threads := all
+	if len(c.threads) > 0 {
+		threads = nil
 	}
-	var threads []*core.Thread
 	for _, tid := range c.threads {
 		i := slices.IndexFunc(all, func(th *core.Thread) bool { return th.ID == tid })
 		if i < 0 {
@@ -320,7 +338,10 @@ func (c *btCommand) selected(t *process.Process) ([]*core.Thread, error) {
 		}
 		threads = append(threads, all[i])
 	}
-	return threads, nil
+	if c.filter.crashed && !slices.ContainsFunc(all, func(th *core.Thread) bool { return th.Crashed }) {
+		return nil, errNoCrash
+	}
+	return slices.DeleteFunc(slices.Clone(threads), func(th *core.Thread) bool { return !c.filter.thread(th.Name, th.Crashed) }), nil
 }
 
 // sayProblems prints problems to standard error.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -54,12 +55,16 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 	form := newFormat(c.format, paint, c.verbose, nil, nil)
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	_, _ = out.Write(form.head(doc))
-	separator, cut, guessed := "", 0, 0
-	for i, th := range threads {
+	separator, shown, cut, guessed := "", 0, 0, 0
+	for _, th := range threads {
 		if c.format == "text" && !c.verbose {
 			hideWorkings(th)
 		}
 		complete := th.Complete()
+		if !c.filter.stack(th, complete) {
+			continue
+		}
+		shown++
 		switch {
 		case complete:
 		case th.Stop.Reason == unwind.Outermost:
@@ -74,7 +79,7 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 			}
 			continue
 		}
-		if i > 0 {
+		if shown > 1 {
 			separator = form.separator()
 		}
 		_, _ = out.WriteString(separator)
@@ -94,13 +99,14 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 	for _, p := range doc.Problems {
 		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %s\n", plain(p))
 	}
+	c.filter.say(cmd.ErrOrStderr(), shown, len(doc.Threads))
 	if cut+guessed > 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), sayIncomplete(len(threads), cut, guessed))
+		fmt.Fprintln(cmd.ErrOrStderr(), sayIncomplete(shown, cut, guessed))
 	}
 	switch {
 	case err != nil:
 		return err
-	case cut+guessed > 0 || cutOff || len(threads) == 0 || doc.Source.Truncated != nil:
+	case cut+guessed > 0 || cutOff || len(doc.Threads) == 0 || doc.Source.Truncated != nil:
 		return incompleteError{}
 	}
 	return nil
@@ -133,5 +139,8 @@ func (c *btCommand) selectedOf(doc *report.Document) ([]*report.Thread, error) {
 			return nil, fmt.Errorf("--thread %d: %w", tid, process.ErrNoThread)
 		}
 	}
-	return threads, nil
+	if c.filter.crashed && !slices.ContainsFunc(doc.Threads, func(th report.Thread) bool { return th.Crashed }) {
+		return nil, errNoCrash
+	}
+	return slices.DeleteFunc(threads, func(th *report.Thread) bool { return !c.filter.thread(th.Name, th.Crashed) }), nil
 }

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/report"
+)
+
+// stackFilter chooses stacks. The zero value takes all.
+type stackFilter struct {
+	crashed, incomplete bool
+	name, function      string
+
+	functions *regexp.Regexp // nil for any
+}
+
+// maxPattern bounds the patterns of a filter, in bytes.
+const maxPattern = 1000
+
+func (f *stackFilter) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.crashed, "crashed", false, "print only the thread that crashed")
+	flags.StringVar(&f.name, "name", "", "print only threads called `PATTERN`, in which * stands for any characters")
+	flags.StringVar(&f.function, "function", "", "print only stacks with a function that matches the regular expression `RE`")
+	flags.BoolVar(&f.incomplete, "incomplete", false, "print only stacks that are not complete")
+}
+
+func (f *stackFilter) check() (err error) {
+	if len(f.name) > maxPattern || len(f.function) > maxPattern {
+		return fmt.Errorf("a pattern may have up to %d bytes", maxPattern)
+	}
+	if _, err := path.Match(f.name, ""); err != nil {
+		return fmt.Errorf("--name %q: %w; put a backslash before [, * and ? to mean the character", f.name, err)
+	}
+	if f.function != "" {
+		if f.functions, err = regexp.Compile(f.function); err != nil {
+			return fmt.Errorf("--function: %w", err)
+		}
+	}
+	return nil
+}
+
+// errNoCrash is for --crashed where nothing has.
+var errNoCrash = errors.New("--crashed: no thread of the process has crashed")
+
+// thread reports whether the stack of a thread is worth a walk.
+func (f *stackFilter) thread(name string, crashed bool) bool {
+	if f.name != "" {
+		if ok, _ := path.Match(f.name, name); !ok { // check has tried it
+			return false
+		}
+	}
+	return crashed || !f.crashed
+}
+
+// stack reports whether a stack is to be printed.
+func (f *stackFilter) stack(th *report.Thread, complete bool) bool {
+	if f.incomplete && complete {
+		return false
+	}
+	if f.functions == nil {
+		return true
+	}
+	for i := range th.Frames {
+		if fr := &th.Frames[i]; fr.Function != "" && (f.functions.MatchString(fr.Function) || f.functions.MatchString(fr.LinkageName)) {
+			return true
+		}
+	}
+	return false
+}
+
+// say says how much of a process is not shown.
+func (f *stackFilter) say(stderr io.Writer, shown, all int) {
+	if *f != (stackFilter{}) {
+		fmt.Fprintf(stderr, "sfcore: %d of %d threads are shown\n", shown, all)
+	}
+}

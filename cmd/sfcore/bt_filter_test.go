@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfcore/sfcore/report"
+)
+
+// TestFilters chooses stacks of a core, and of the report of that core: the same ones, and
+// what is left out is said.
+func TestFilters(t *testing.T) {
+	args := caseArgs(t, "amd64-v2-threads")
+	stdout, _, _ := sfcore(append([]string{"bt", "--format", "json", "--max-frames", "30"}, args...)...)
+	whole := decodeReport(t, stdout)
+	saved := filepath.Join(t.TempDir(), "report.json")
+	if err := os.WriteFile(saved, []byte(stdout), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	has := func(name string) func(*report.Thread) bool {
+		return func(th *report.Thread) bool {
+			return slices.ContainsFunc(th.Frames, func(f report.Frame) bool { return strings.Contains(f.Function, name) })
+		}
+	}
+	for _, tt := range []struct {
+		flags string
+		want  func(*report.Thread) bool
+	}{
+		{"--crashed", func(th *report.Thread) bool { return th.Crashed }},
+		{"--name threads", func(th *report.Thread) bool { return th.Name == "threads" }},
+		{"--name *", func(*report.Thread) bool { return true }},
+		{"--name nobody", func(*report.Thread) bool { return false }},
+		{"--function ^sleep", has("sleep_ms")},
+		{"--function futex|sleep --incomplete", func(th *report.Thread) bool {
+			return !th.Complete() && (has("futex")(th) || has("sleep")(th))
+		}},
+		{"--incomplete", func(th *report.Thread) bool { return !th.Complete() }},
+		{"--crashed --function main", func(*report.Thread) bool { return false }},
+	} {
+		t.Run(tt.flags, func(t *testing.T) {
+			var want []int
+			for i := range whole.Threads {
+				if tt.want(&whole.Threads[i]) {
+					want = append(want, whole.Threads[i].TID)
+				}
+			}
+			if all := len(whole.Threads); tt.flags == "--function ^sleep" && (len(want) == 0 || len(want) == all) {
+				t.Fatalf("%d of %d threads sleep", len(want), all)
+			}
+			flags := append([]string{"bt", "--format", "json", "--max-frames", "30"}, strings.Fields(tt.flags)...)
+			for _, from := range [][]string{args, {saved}} {
+				stdout, stderr, _ := sfcore(append(slices.Clone(flags), from...)...)
+				var got []int
+				for _, th := range decodeReport(t, stdout).Threads {
+					got = append(got, th.TID)
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%v: got %v, want %v", from, got, want)
+				}
+				if !strings.Contains(stderr, " threads are shown\n") {
+					t.Errorf("%v: the rest is not said: %q", from, stderr)
+				}
+			}
+		})
+	}
+}
+
+func decodeReport(t *testing.T, text string) *report.Document {
+	t.Helper()
+	doc := new(report.Document)
+	if err := json.Unmarshal([]byte(text), doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// TestFilterErrors has filters that cannot be.
+func TestFilterErrors(t *testing.T) {
+	args := caseArgs(t, "amd64-v2-threads")
+	for flags, want := range map[string]string{
+		"--function (": "--function",
+		"--name [":     "--name",
+
+		"--function " + strings.Repeat("a", 2000): "1000 bytes",
+	} {
+		_, stderr, code := sfcore(append(append([]string{"bt"}, strings.Fields(flags)...), args...)...)
+		if code != 2 || !strings.Contains(stderr, want) {
+			t.Errorf("%.20s: exit %d, %q", flags, code, stderr)
+		}
+	}
+}
