@@ -27,6 +27,7 @@ type resymbolizeCommand struct {
 	reader   crash.ReaderOptions
 	workers  int
 	maxTime  time.Duration
+	memory   limit.Size
 	fetch    bool
 
 	config  *crash.Config
@@ -43,7 +44,7 @@ type resymbolizeCommand struct {
 type resymbolized struct{ all, changed, frames, without, failed int }
 
 func newResymbolizeCommand(s *settings) *cobra.Command {
-	c := &resymbolizeCommand{settings: s, workers: runtime.NumCPU(), maxTime: crash.RenameTime}
+	c := &resymbolizeCommand{settings: s, workers: runtime.NumCPU(), maxTime: crash.RenameTime, memory: crash.RenameMemory}
 	cmd := &cobra.Command{
 		Use:   "resymbolize [flags] [ID...]",
 		Short: "Name the stacks of crashes again, when symbols came later",
@@ -66,6 +67,7 @@ DEBUGINFOD_URLS; the servers learn the build-ids.`,
 	f.StringVar(&c.reader.Sysroot, "sysroot", "", "look for the files of the process below `DIR`")
 	f.IntVar(&c.workers, "workers", c.workers, "read so many reports at once")
 	f.DurationVar(&c.maxTime, "max-time", c.maxTime, "end the reading of a report after this time")
+	f.Var(&c.memory, "max-memory", "end the reading of a report when it takes more than `SIZE`")
 	f.BoolVar(&c.fetch, "debuginfod", false, "fetch debug files from the servers in DEBUGINFOD_URLS")
 	return cmd
 }
@@ -141,7 +143,6 @@ func (c *resymbolizeCommand) prepare(ctx context.Context) (*store.Store, error) 
 	if c.config, err = c.settings.read(); err != nil {
 		return nil, err
 	}
-	c.config.Time.Duration = c.maxTime
 	if c.self, err = os.Executable(); err != nil {
 		return nil, err
 	}
@@ -213,7 +214,7 @@ func (c *resymbolizeCommand) rename(ctx context.Context, r *store.Record, reader
 			return cmd
 		},
 	}
-	did, err := h.Rename(ctx, r, reader)
+	did, err := h.Rename(ctx, r, reader, limit.Limits{Memory: c.memory, Total: c.maxTime})
 	if err != nil && why != "" {
 		err = fmt.Errorf("%w: %s", err, why)
 	}

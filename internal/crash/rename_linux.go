@@ -100,11 +100,11 @@ type Renamed struct {
 // ErrNoReport is for a crash of which no report is kept.
 var ErrNoReport = errors.New("no report of it is kept")
 
-// Rename has a process of its own name the stacks of a crash again, with h.Reader, and
-// keeps the report and the signature if they are other ones. The kind and what was
+// Rename has a process of its own name the stacks of a crash again, with h.Reader within
+// limits, and keeps the report and the signature if they are other ones. The kind and what was
 // counted stay. It changes r. The error is [ErrNoReport], or says what is wrong with the
 // report or the store; the crash is then as it was.
-func (h *Handler) Rename(ctx context.Context, r *store.Record, reader ReaderOptions) (*Renamed, error) {
+func (h *Handler) Rename(ctx context.Context, r *store.Record, reader ReaderOptions, limits limit.Limits) (*Renamed, error) {
 	h.rec, h.store = r, h.Config.open()
 	name := h.store.Report(r.ID)
 	if name == "" {
@@ -122,7 +122,6 @@ func (h *Handler) Rename(ctx context.Context, r *store.Record, reader ReaderOpti
 	defer out.Close()
 	cmd := h.Reader(reader.renameArgs(r.UID, r.GID))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, end, newSaid(h.Say)
-	limits := limit.Limits{Memory: limit.Size(h.Config.Memory), Total: h.Config.Time.Duration}
 	ended := make(chan error, 1)
 	go func() {
 		err := limits.Run(cmd, "the reader")
@@ -200,5 +199,10 @@ func (o *ReaderOptions) renameArgs(uid, gid int) []string {
 	return append(args, "--", strconv.Itoa(uid), strconv.Itoa(gid))
 }
 
-// RenameTime is how long the naming of a report may take by default.
-const RenameTime = time.Minute
+// RenameTime is how long the naming of a report may take by default, and RenameMemory how
+// much memory, in bytes: no process waits for it. A report of 1,000 threads of 50 frames
+// takes 0.15 GiB.
+const (
+	RenameTime   = time.Minute
+	RenameMemory = 512 << 20
+)
