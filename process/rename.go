@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -42,15 +43,7 @@ const maxRenamed = 1 << 18
 // places, and in memory no more than a header with the build-id.
 func imageOf(r *report.Document, a *arch.Arch) *core.Image {
 	img := &core.Image{Arch: a, PID: r.Process.PID, Executable: r.Process.Executable}
-	modules := slices.SortedFunc(slices.Values(r.Modules), func(a, b report.Module) int {
-		switch {
-		case a.Base < b.Base:
-			return -1
-		case a.Base > b.Base:
-			return 1
-		}
-		return 0
-	})
+	modules := slices.SortedStableFunc(slices.Values(r.Modules), func(m, other report.Module) int { return cmp.Compare(m.Base, other.Base) })
 	var segments []memreader.Segment
 	above := uint64(0)
 	for i := range modules {
