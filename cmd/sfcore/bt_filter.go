@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +17,7 @@ type stackFilter struct {
 	crashed, incomplete bool
 	name, function      string
 
-	functions *regexp.Regexp // nil for any
+	names, functions *regexp.Regexp // nil for any
 }
 
 // maxPattern bounds the patterns of a filter, in bytes.
@@ -35,8 +35,8 @@ func (f *stackFilter) check() (err error) {
 	if len(f.name) > maxPattern || len(f.function) > maxPattern {
 		return fmt.Errorf("a pattern may have up to %d bytes", maxPattern)
 	}
-	if _, err := path.Match(f.name, ""); err != nil {
-		return fmt.Errorf("--name %q: %w; put a backslash before [, * and ? to mean the character", f.name, err)
+	if f.name != "" {
+		f.names = regexp.MustCompile("^(?s:" + strings.ReplaceAll(regexp.QuoteMeta(f.name), `\*`, ".*") + ")$")
 	}
 	if f.function != "" {
 		if f.functions, err = regexp.Compile(f.function); err != nil {
@@ -51,12 +51,7 @@ var errNoCrash = errors.New("--crashed: no thread of the process has crashed")
 
 // thread reports whether the stack of a thread is worth a walk.
 func (f *stackFilter) thread(name string, crashed bool) bool {
-	if f.name != "" {
-		if ok, _ := path.Match(f.name, name); !ok { // check has tried it
-			return false
-		}
-	}
-	return crashed || !f.crashed
+	return (crashed || !f.crashed) && (f.names == nil || f.names.MatchString(name))
 }
 
 // stack reports whether a stack is to be printed.

@@ -78,13 +78,36 @@ func decodeReport(t *testing.T, text string) *report.Document {
 	return doc
 }
 
+// TestFilterNames has names of threads, in which * stands for any characters and nothing
+// else for any.
+func TestFilterNames(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"kworker*", "kworker/0:1", true},
+		{"*/0*", "kworker/0:1", true},
+		{"[a]?.", "[a]?.", true},
+		{"[a]", "a", false},
+		{"a.", "ab", false},
+		{"a", "xa", false},
+		{"a*c", "a\nc", true},
+	} {
+		f := stackFilter{name: tt.pattern}
+		if err := f.check(); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.thread(tt.name, false); got != tt.want {
+			t.Errorf("%q and %q: got %v", tt.pattern, tt.name, got)
+		}
+	}
+}
+
 // TestFilterErrors has filters that cannot be.
 func TestFilterErrors(t *testing.T) {
 	args := caseArgs(t, "amd64-v2-threads")
 	for flags, want := range map[string]string{
 		"--function (": "--function",
-		"--name [":     "--name",
-
 		"--function " + strings.Repeat("a", 2000): "1000 bytes",
 	} {
 		_, stderr, code := sfcore(append(append([]string{"bt"}, strings.Fields(flags)...), args...)...)
