@@ -186,7 +186,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		return err
 	}
 	waits, groups := process.NewWaits(t), map[*core.Thread]stackGroup(nil)
-	if c.group || c.format == "markdown" && !c.locals {
+	if c.grouped() {
 		threads, groups = groupStacks(cmd.Context(), t, threads)
 	}
 
@@ -323,6 +323,9 @@ func sayIncomplete(all, cut, guessed int) string {
 	}
 	return "sfcore: " + strings.Join(why, "; ")
 }
+
+// grouped reports whether equal stacks are printed once.
+func (c *btCommand) grouped() bool { return c.group || c.format == "markdown" && !c.locals }
 
 // selected returns the threads to print.
 func (c *btCommand) selected(t *process.Process) ([]*core.Thread, error) {

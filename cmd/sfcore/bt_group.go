@@ -1,7 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"slices"
 
 	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/report"
@@ -15,6 +20,48 @@ type stackGroup struct {
 	same []*core.Thread
 	tids []int
 	name string // "" if not all have it
+}
+
+// groupReported is groupStacks for the stacks of a report. Stacks are equal as
+// [process.Group] says.
+func groupReported(threads []*report.Thread) ([]*report.Thread, map[*report.Thread]stackGroup) {
+	var first []*report.Thread
+	groups, known := map[*report.Thread]stackGroup{}, map[[sha256.Size]byte]*report.Thread{}
+	for _, th := range threads {
+		sum := sumReported(th)
+		of := known[sum]
+		if of == nil {
+			of = th
+			known[sum], groups[th] = th, stackGroup{name: th.Name}
+			first = append(first, th)
+		}
+		g := groups[of]
+		if g.tids = append(g.tids, th.TID); th.Name != g.name {
+			g.name = ""
+		}
+		groups[of] = g
+	}
+	weight := func(th *report.Thread) int {
+		if th.Crashed {
+			return math.MaxInt
+		}
+		return len(groups[th].tids)
+	}
+	slices.SortStableFunc(first, func(a, b *report.Thread) int { return cmp.Compare(weight(b), weight(a)) })
+	return first, groups
+}
+
+// sumReported returns a hash of a stack. The pcs of inlined frames are those of the frames
+// that they belong to.
+func sumReported(th *report.Thread) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	fmt.Fprintln(h, th.Crashed, th.Stop.Reason, th.State)
+	for i := range th.Frames {
+		f := &th.Frames[i]
+		fmt.Fprintln(h, uint64(f.PC), f.Exact, f.Method, f.Trust, f.Inlined)
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // groupStacks returns one thread of each group of equal stacks, and their groups.

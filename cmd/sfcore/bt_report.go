@@ -29,10 +29,7 @@ func (c *btCommand) readReports(args []string) ([]*report.Document, error) {
 
 // printReports prints reports that were made before: what they say, in any format.
 func (c *btCommand) printReports(cmd *cobra.Command, paint painter, docs []*report.Document) error {
-	switch {
-	case c.group:
-		return errors.New("--group needs a core or a process, and this is a report; --format html groups equal stacks")
-	case c.source >= 0:
+	if c.source >= 0 {
 		return errors.New("--source needs a core or a process, and this is a report")
 	}
 	var result error
@@ -52,10 +49,14 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 	if err != nil {
 		return err
 	}
+	var groups map[*report.Thread]stackGroup
+	if c.grouped() {
+		threads, groups = groupReported(threads)
+	}
 	form := newFormat(c.format, paint, c.verbose, nil, nil)
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	_, _ = out.Write(form.head(doc))
-	separator, shown, cut, guessed := "", 0, 0, 0
+	separator, printed, shown, cut, guessed := "", 0, 0, 0, 0
 	for _, th := range threads {
 		if c.format == "text" && !c.verbose {
 			hideWorkings(th)
@@ -64,7 +65,7 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 		if !c.filter.stack(th, complete) {
 			continue
 		}
-		shown++
+		printed, shown = printed+1, shown+max(1, len(groups[th].tids))
 		switch {
 		case complete:
 		case th.Stop.Reason == unwind.Outermost:
@@ -79,11 +80,11 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 			}
 			continue
 		}
-		if shown > 1 {
+		if printed > 1 {
 			separator = form.separator()
 		}
 		_, _ = out.WriteString(separator)
-		_, _ = out.Write(form.thread(nil, &document.Thread{Thread: th}))
+		_, _ = out.Write(form.thread(nil, groups[th].report(th)))
 	}
 	cutOff := doc.Modules == nil
 	if cutOff {
@@ -101,7 +102,7 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 	}
 	c.filter.say(cmd.ErrOrStderr(), shown, len(doc.Threads))
 	if cut+guessed > 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), sayIncomplete(shown, cut, guessed))
+		fmt.Fprintln(cmd.ErrOrStderr(), sayIncomplete(printed, cut, guessed))
 	}
 	switch {
 	case err != nil:

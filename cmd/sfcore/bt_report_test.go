@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,17 +36,39 @@ func reportFile(t *testing.T, name, format string, compressed bool) string {
 func TestBtReport(t *testing.T) {
 	for _, name := range []string{"amd64-v2-threads", "s390x-v3-threads", "amd64-v3-libcdyn-1", "aarch64-v2-plt-2"} {
 		files := []string{reportFile(t, name, "json", false), reportFile(t, name, "jsonl", true)}
-		for _, format := range []string{"text", "json", "jsonl", "folded", "speedscope"} {
-			want, wantErr, wantCode := sfcore(append([]string{"bt", "--format", format}, caseArgs(t, name)...)...)
+		for _, how := range []string{"text", "json", "jsonl", "folded", "speedscope", "markdown", "text --group", "json --group"} {
+			flags := append([]string{"bt", "--format"}, strings.Fields(how)...)
+			want, wantErr, wantCode := sfcore(slices.Concat(flags, caseArgs(t, name))...)
 			for _, file := range files {
-				stdout, stderr, code := sfcore("bt", "--format", format, file)
-				if format == "text" || format == "folded" {
+				stdout, stderr, code := sfcore(slices.Concat(flags, []string{file})...)
+				if format := flags[2]; format == "text" || format == "folded" {
 					wantErr, stderr = "", "" // a report has the problems of all modules, and these formats do not look at all
 				}
 				if stdout != want || code != wantCode || stderr != wantErr {
-					t.Errorf("%s as %s: got exit status %d, %s, and\n%.300s\nwant %d, %s, and\n%.300s", name, format, code, stderr, stdout, wantCode, wantErr, want)
+					t.Errorf("%s as %s: got exit status %d, %s, and\n%.300s\nwant %d, %s, and\n%.300s", name, how, code, stderr, stdout, wantCode, wantErr, want)
 				}
 			}
+		}
+	}
+}
+
+// Equal stacks of a report are put together as those of the core are.
+func TestBtReportGroups(t *testing.T) {
+	args := []string{filepath.Join(goroutinesDir, "amd64", "core.zst"), filepath.Join(goroutinesDir, "amd64", "exe", "goroutines")}
+	out, stderr, _ := sfcore(slices.Concat([]string{"bt", "--format", "jsonl"}, args)...)
+	file := filepath.Join(t.TempDir(), "report")
+	if err := os.WriteFile(file, []byte(out), 0o600); err != nil || out == "" {
+		t.Fatal(err, stderr)
+	}
+	for _, how := range []string{"text --group", "json --group", "folded --group", "markdown", "text --group --function futex"} {
+		flags := append([]string{"bt", "--format"}, strings.Fields(how)...)
+		want, _, _ := sfcore(slices.Concat(flags, args)...)
+		got, _, _ := sfcore(slices.Concat(flags, []string{file})...)
+		if got != want || !strings.HasPrefix(how, "folded") && !strings.Contains(want, "12249") {
+			t.Errorf("%s: got\n%s\nwant\n%s", how, got, want)
+		}
+		if how == "text --group" && !strings.Contains(got, "\n2 threads") {
+			t.Errorf("nothing is put together:\n%s", got)
 		}
 	}
 }
@@ -76,7 +99,6 @@ func TestBtReportOptions(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"--group needs a core or a process, and this is a report", []string{"--group", file}},
 		{"--source needs a core or a process, and this is a report", []string{"--source", "2", file}},
 		{"--thread 1: no such thread", []string{"--thread", "1", file}},
 	} {
