@@ -11,6 +11,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/document"
+	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/report"
 )
 
@@ -35,13 +36,12 @@ const (
 )
 
 func (m *markdownFormat) head(r *report.Document) []byte {
-	lines := bytes.Split(bytes.TrimSuffix(m.text.head(r), []byte("\n")), []byte("\n"))
 	title := "Stacks"
-	if s := r.Process.Signal; s != nil {
-		title, lines = "Crash", append(lines[1:2:2], append(lines[:1:1], lines[2:]...)...)
+	if r.Process.Signal != nil {
+		title = "Crash"
 	}
 	b := fmt.Appendf(nil, "## %s of %s\n\n", title, codeSpan(baseName(&r.Process)))
-	return fenced(b, bytes.Join(lines, []byte("\n")))
+	return fenced(b, m.text.head(r))
 }
 
 // baseName is the last element of the program's path.
@@ -149,7 +149,7 @@ func symbolsOf(m *report.Module) string {
 		return "file not found"
 	case m.Lines:
 		return "with debug information"
-	case m.Symbols == "" || m.Symbols == "none":
+	case m.Symbols == "" || m.Symbols == symbol.FromNone:
 		return "without symbols"
 	}
 	return "with symbols"
