@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/sfcore/sfcore/internal/crash"
 	"github.com/sfcore/sfcore/internal/debuginfod"
 )
 
@@ -41,8 +42,10 @@ func newFetched(ctx context.Context) (*fetched, error) {
 
 func (f *fetched) remove() { _ = os.RemoveAll(f.dir) }
 
-// get returns the debug files of builds, as far as there are any.
-func (f *fetched) get(ids []string) (paths []string) {
+// add adds the debug files of builds to where a reader searches, and reports whether there
+// are any.
+func (f *fetched) add(to *crash.ReaderOptions, ids []string) bool {
+	var paths []string
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, id := range ids {
@@ -60,7 +63,8 @@ func (f *fetched) get(ids []string) (paths []string) {
 			paths = append(paths, name)
 		}
 	}
-	return paths
+	to.Paths = append(paths, to.Paths...)
+	return len(paths) > 0
 }
 
 // one fetches a debug file and copies it.

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +19,6 @@ import (
 	"github.com/sfcore/sfcore/internal/crash/foreign"
 	"github.com/sfcore/sfcore/internal/crash/importer"
 	"github.com/sfcore/sfcore/internal/crash/store"
-	"github.com/sfcore/sfcore/internal/limit"
 )
 
 // importCommand imports what others have kept.
@@ -30,7 +28,6 @@ type importCommand struct {
 	workers  int
 	maxTime  time.Duration
 	reader   crash.ReaderOptions
-	environ  []string // of the readers
 }
 
 func newImportCommand(s *settings) *cobra.Command {
@@ -69,17 +66,11 @@ func (c *importCommand) run(cmd *cobra.Command, from string) error {
 	if err != nil {
 		return err
 	}
-	for i := range c.reader.Paths {
-		if c.reader.Paths[i], err = filepath.Abs(c.reader.Paths[i]); err != nil {
-			return err
-		}
+	c.reader.Sysroot = c.root
+	if err := absolute(&c.reader); err != nil {
+		return err
 	}
-	if c.root != "" {
-		if c.root, err = filepath.Abs(c.root); err != nil {
-			return err
-		}
-		c.reader.Sysroot = c.root
-	}
+	c.root = c.reader.Sysroot
 	config.Time.Duration = c.maxTime
 	kept, err := config.OpenStore()
 	if err != nil {
@@ -90,10 +81,11 @@ func (c *importCommand) run(cmd *cobra.Command, from string) error {
 		return err
 	}
 	sayList(cmd.ErrOrStderr(), list)
+	var environ []string
 	if c.workers > 1 && len(list.Crashes) >= c.workers {
-		c.environ = []string{"GOMAXPROCS=1"} // the others have the other processors
+		environ = []string{"GOMAXPROCS=1"} // the others have the other processors
 	}
-	self, err := os.Executable()
+	reader, err := readers(cmd.Context(), environ...)
 	if err != nil {
 		return err
 	}
@@ -102,7 +94,7 @@ func (c *importCommand) run(cmd *cobra.Command, from string) error {
 		Crashes: list.Crashes, State: filepath.Join(config.Store, "imported"), Workers: c.workers,
 		Kept: kept.Has,
 		Import: func(ctx context.Context, crash *foreign.Crash, id string) error {
-			return c.one(ctx, config, self, crash, id)
+			return c.one(ctx, config, reader, crash, id)
 		},
 		Step: func(sum importer.Sum, crash *foreign.Crash, err error) {
 			if err != nil {
@@ -143,7 +135,7 @@ func sumText(s importer.Sum) string {
 }
 
 // one imports a crash.
-func (c *importCommand) one(ctx context.Context, config *crash.Config, self string, from *foreign.Crash, id string) error {
+func (c *importCommand) one(ctx context.Context, config *crash.Config, reader func([]string) *exec.Cmd, from *foreign.Crash, id string) error {
 	in, done, err := from.Open(ctx)
 	if err != nil {
 		return err
@@ -160,14 +152,7 @@ func (c *importCommand) one(ctx context.Context, config *crash.Config, self stri
 		defer k.Scratch.Close()
 	}
 	why := ""
-	h := &crash.Handler{
-		Config: config, Say: func(line string) { why = line },
-		Reader: func(args []string) *exec.Cmd {
-			cmd := exec.CommandContext(ctx, self, args...)
-			cmd.Env = append(slices.Clone(c.environ), limit.Watched+"="+strconv.Itoa(os.Getpid()))
-			return cmd
-		},
-	}
+	h := &crash.Handler{Config: config, Say: func(line string) { why = line }, Reader: reader}
 	if err = h.Import(ctx, k, c.reader); err != nil && why != "" {
 		err = errors.New(why)
 	}

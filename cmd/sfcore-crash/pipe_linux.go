@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"time"
 
@@ -56,18 +55,11 @@ func handle(ctx context.Context, s *settings, args []string, how crash.Stream, c
 		crash.Say(fmt.Sprintf("%v; the default configuration is used", err))
 		config = crash.DefaultConfig()
 	}
-	self, err := os.Executable()
+	reader, err := readers(ctx)
 	if err != nil {
 		return err
 	}
-	h := &crash.Handler{
-		Config: config, Dump: os.Stdin, Stream: how, Say: crash.Say, Counted: counted,
-		Reader: func(args []string) *exec.Cmd {
-			cmd := exec.CommandContext(ctx, self, args...)
-			cmd.Env = []string{limit.Watched + "=" + strconv.Itoa(os.Getpid())}
-			return cmd
-		},
-	}
+	h := &crash.Handler{Config: config, Dump: os.Stdin, Stream: how, Say: crash.Say, Counted: counted, Reader: reader}
 	rec, err := h.Handle(ctx, victim)
 	if rec != nil && len(rec.Problems) > 0 {
 		crash.Say(fmt.Sprintf("%s: %s", rec.Line(), rec.Problems[0]))

@@ -7,9 +7,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +31,7 @@ type resymbolizeCommand struct {
 	fetch    bool
 
 	config  *crash.Config
-	self    string
+	start   func(args []string) *exec.Cmd
 	fetched *fetched // nil if nothing is fetched
 
 	mu    sync.Mutex
@@ -41,7 +41,7 @@ type resymbolizeCommand struct {
 }
 
 // resymbolized is what has become of crashes.
-type resymbolized struct{ all, changed, frames, without, failed int }
+type resymbolized struct{ all, done, changed, frames, without, failed int }
 
 func newResymbolizeCommand(s *settings) *cobra.Command {
 	c := &resymbolizeCommand{settings: s, workers: runtime.NumCPU(), maxTime: crash.RenameTime, memory: crash.RenameMemory}
@@ -103,7 +103,7 @@ func (c *resymbolizeCommand) run(cmd *cobra.Command, args []string) error {
 	close(next)
 	workers.Wait()
 	c.shown.clear()
-	err = regroup(cmd.Context(), kept, ids)
+	err = errors.Join(kept.Trim(), regroup(cmd.Context(), kept, ids))
 	if cmd.Context().Err() != nil {
 		err = errors.New("interrupted; the same command does the rest")
 	}
@@ -121,19 +121,12 @@ func (c *resymbolizeCommand) run(cmd *cobra.Command, args []string) error {
 
 // prepare reads the settings and opens the store.
 func (c *resymbolizeCommand) prepare(ctx context.Context) (*store.Store, error) {
-	for i := range c.reader.Paths {
-		var err error
-		if c.reader.Paths[i], err = filepath.Abs(c.reader.Paths[i]); err != nil {
-			return nil, err
-		}
-		if _, err := os.Stat(c.reader.Paths[i]); err != nil {
-			return nil, fmt.Errorf("--path: %w", err)
-		}
+	if err := absolute(&c.reader); err != nil {
+		return nil, err
 	}
-	if c.reader.Sysroot != "" {
-		var err error
-		if c.reader.Sysroot, err = filepath.Abs(c.reader.Sysroot); err != nil {
-			return nil, err
+	for _, name := range c.reader.Paths {
+		if _, err := os.Stat(name); err != nil {
+			return nil, fmt.Errorf("--path: %w", err)
 		}
 	}
 	kept, err := c.settings.store()
@@ -143,7 +136,7 @@ func (c *resymbolizeCommand) prepare(ctx context.Context) (*store.Store, error) 
 	if c.config, err = c.settings.read(); err != nil {
 		return nil, err
 	}
-	if c.self, err = os.Executable(); err != nil {
+	if c.start, err = readers(ctx); err != nil {
 		return nil, err
 	}
 	if c.fetch {
@@ -170,16 +163,19 @@ func chosen(kept *store.Store, args []string) (ids []string, err error) {
 // one names the stacks of a crash.
 func (c *resymbolizeCommand) one(ctx context.Context, kept *store.Store, id string) {
 	r, _, err := kept.Get(id, maxRecord)
-	var did *crash.Renamed
-	if err == nil {
-		did, err = c.rename(ctx, r, c.reader)
+	frames, changed := 0, false
+	rename := func(reader crash.ReaderOptions) (lacks []string) {
+		var did *crash.Renamed
+		if did, err = c.rename(r, reader); err == nil {
+			frames, changed, lacks = frames+did.Frames, changed || did.Changed, did.Lacks
+		}
+		return lacks
 	}
-	if err == nil && c.fetched != nil && len(did.Lacks) > 0 {
-		if paths := c.fetched.get(did.Lacks); len(paths) > 0 {
-			with, before := c.reader, did
-			with.Paths = append(paths, c.reader.Paths...)
-			if did, err = c.rename(ctx, r, with); err == nil {
-				did.Frames, did.Changed = did.Frames+before.Frames, did.Changed || before.Changed
+	if err == nil {
+		lacks := rename(c.reader)
+		if c.fetched != nil && len(lacks) > 0 {
+			if with := c.reader; c.fetched.add(&with, lacks) {
+				rename(with)
 			}
 		}
 	}
@@ -195,28 +191,20 @@ func (c *resymbolizeCommand) one(ctx context.Context, kept *store.Store, id stri
 			c.shown.clear()
 			sayHere(err.Error())
 		}
-	default:
-		c.sum.frames += did.Frames
 	}
-	if did != nil && did.Changed {
+	if c.sum.frames += frames; changed {
 		c.sum.changed++
 	}
-	c.shown.update("naming stacks", c.sum.changed+c.sum.without+c.sum.failed, c.sum.all)
+	c.sum.done++
+	c.shown.update("naming stacks", c.sum.done, c.sum.all)
 }
 
-func (c *resymbolizeCommand) rename(ctx context.Context, r *store.Record, reader crash.ReaderOptions) (*crash.Renamed, error) {
+func (c *resymbolizeCommand) rename(r *store.Record, reader crash.ReaderOptions) (*crash.Renamed, error) {
 	why := ""
-	h := &crash.Handler{
-		Config: c.config, Say: func(line string) { why = line },
-		Reader: func(args []string) *exec.Cmd {
-			cmd := exec.CommandContext(ctx, c.self, args...)
-			cmd.Env = []string{limit.Watched + "=" + strconv.Itoa(os.Getpid())}
-			return cmd
-		},
-	}
-	did, err := h.Rename(ctx, r, reader, limit.Limits{Memory: c.memory, Total: c.maxTime})
+	h := &crash.Handler{Config: c.config, Say: func(line string) { why = line }, Reader: c.start}
+	did, err := h.Rename(r, reader, limit.Limits{Memory: c.memory, Total: c.maxTime})
 	if err != nil && why != "" {
-		err = fmt.Errorf("%w: %s", err, why)
+		err = fmt.Errorf("%s: %s", r.ID, strings.TrimPrefix(why, "sfcore: "))
 	}
 	return did, err
 }

@@ -2,13 +2,20 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
 
 	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/document"
@@ -168,7 +175,8 @@ func TestResymbolizeDamaged(t *testing.T) {
 		text       []byte
 	}{
 		{"text", "this is not a report", []byte("hello")},
-		{"cut off", "", whole[:len(whole)/2]},
+		{"cut off", "the report is cut off", cutOff(t, whole)},
+		{"damaged", "this is not a report", whole[:len(whole)/2]},
 		{"empty", "this is not a report", nil},
 		{"another architecture", "vax", []byte(`{"schema":"sfcore.report/1","process":{"arch":"vax","byteOrder":"little"},"threads":[],"modules":[],"problems":[]}`)},
 	} {
@@ -181,14 +189,17 @@ func TestResymbolizeDamaged(t *testing.T) {
 			root.SetOut(&out)
 			root.SetArgs([]string{"--config", filepath.Join(t.TempDir(), "none"), "resymbolize", "--store", dir, "--path", filepath.Join(strippedCase, "debug")})
 			err := root.ExecuteContext(t.Context())
-			if tt.want != "" && (err == nil || !strings.Contains(out.String(), "1 failed")) {
+			if err == nil || !strings.Contains(out.String(), "1 failed") {
 				t.Errorf("got %q, %v", out.String(), err)
 			}
+			if got := renameError(t, report); !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
 			text, readErr := os.ReadFile(report)
-			if readErr != nil || tt.want != "" && !bytes.Equal(text, tt.text) {
+			if readErr != nil || !bytes.Equal(text, tt.text) {
 				t.Errorf("the report has changed (%v)", readErr)
 			}
-			if after, _ := keptIn(t, dir); tt.want != "" && !reflect.DeepEqual(after, before) {
+			if after, _ := keptIn(t, dir); !reflect.DeepEqual(after, before) {
 				t.Errorf("got %+v, want %+v", after, before)
 			}
 		})
@@ -198,5 +209,78 @@ func TestResymbolizeDamaged(t *testing.T) {
 	}
 	if got := run(t, "resymbolize", "--store", dir); got != "0 of 1 crash changed, 0 frames with other names; 1 without a report, 0 failed\n" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// cutOff returns a report of lines, compressed as it was, without its last line.
+func cutOff(t *testing.T, whole []byte) []byte {
+	t.Helper()
+	z, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	text, err := z.DecodeAll(whole, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	return w.EncodeAll(bytes.Join(lines[:len(lines)-2], nil), nil)
+}
+
+// renameError returns why the process that reads a report does not name it.
+func renameError(t *testing.T, report string) string {
+	t.Helper()
+	in, err := os.Open(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	start, err := readers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, said := start([]string{"rename", "--", strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid())}), new(bytes.Buffer)
+	cmd.Stdin, cmd.Stderr = in, said
+	if err := cmd.Run(); err == nil {
+		t.Errorf("%s: no error", report)
+	}
+	return said.String()
+}
+
+// TestResymbolizeAfterKill has what a command has left that was killed while it wrote a
+// report, and another one that writes it now.
+func TestResymbolizeAfterKill(t *testing.T) {
+	dir := imported(t, "exe")
+	_, report := keptIn(t, dir)
+	if err := os.WriteFile(report+".part", []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other, err := os.Open(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(other.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--config", filepath.Join(t.TempDir(), "none"), "resymbolize", "--store", dir, "--path", filepath.Join(strippedCase, "debug")}
+	root := newRootCommand()
+	root.SetOut(io.Discard)
+	root.SetArgs(args)
+	if err := root.ExecuteContext(t.Context()); err == nil {
+		t.Error("it replaces a report that another program replaces")
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, args[2:]...); !strings.HasPrefix(got, "1 of 1 crash changed, ") {
+		t.Errorf("got %q", got)
+	}
+	if _, err := os.Stat(report + ".part"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what was left is still there (%v)", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -72,24 +71,17 @@ func (c *watchCommand) watch(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []*string{&dir, &c.reader.Sysroot} {
-		if *name == "" {
-			continue
-		}
-		if *name, err = filepath.Abs(*name); err != nil {
-			return err
-		}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
 	}
-	for i := range c.reader.Paths {
-		if c.reader.Paths[i], err = filepath.Abs(c.reader.Paths[i]); err != nil {
-			return err
-		}
+	if err := absolute(&c.reader); err != nil {
+		return err
 	}
 	kept, err := config.OpenStore()
 	if err != nil {
 		return fmt.Errorf("the store: %w", err)
 	}
-	self, err := os.Executable()
+	reader, err := readers(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,14 +100,7 @@ func (c *watchCommand) watch(ctx context.Context, dir string) error {
 		if uid := os.Geteuid(); uid != 0 && uid != core.UID {
 			return false, fmt.Errorf("belongs to user %d; only root reads cores of other users", core.UID)
 		}
-		h := &crash.Handler{
-			Config: config, Say: sayHere,
-			Reader: func(args []string) *exec.Cmd {
-				cmd := exec.CommandContext(ctx, self, args...)
-				cmd.Env = []string{limit.Watched + "=" + strconv.Itoa(os.Getpid())}
-				return cmd
-			},
-		}
+		h := &crash.Handler{Config: config, Say: sayHere, Reader: reader}
 		r, err := h.HandleCore(ctx, core, c.reader)
 		if r != nil {
 			line := r.Line()

@@ -168,16 +168,7 @@ func (h *Handler) read(ctx context.Context, src *source) error {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, src.scratch)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = src.file, in, newSaid(h.Say)
-	limits := limit.Limits{Memory: limit.Size(h.Config.Memory), Total: h.Config.Time.Duration}
-	ended := make(chan error, 1)
-	go func() {
-		err := limits.Run(cmd, "the reader")
-		if err == nil && !cmd.ProcessState.Success() {
-			err = fmt.Errorf("the reader ended: %v", cmd.ProcessState)
-		}
-		in.Close()
-		ended <- err
-	}()
+	ended := run(cmd, in, limit.Limits{Memory: limit.Size(h.Config.Memory), Total: h.Config.Time.Duration})
 
 	lines, o := bufio.NewReaderSize(out, 64<<10), new(outline)
 	if err := readLine(lines, o); err != nil {
@@ -224,6 +215,21 @@ func (h *Handler) read(ctx context.Context, src *source) error {
 	}
 	h.problem("the reader", <-ended)
 	return h.finish()
+}
+
+// run runs a reader that writes to in, which it closes, and says on the channel how the
+// reader ended.
+func run(cmd *exec.Cmd, in *os.File, limits limit.Limits) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		err := limits.Run(cmd, "the reader")
+		if err == nil && !cmd.ProcessState.Success() {
+			err = fmt.Errorf("the reader ended: %v", cmd.ProcessState)
+		}
+		in.Close()
+		ended <- err
+	}()
+	return ended
 }
 
 // answer is what the reader says after it needs the process no more.

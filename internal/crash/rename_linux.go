@@ -52,6 +52,9 @@ func (r *Renamer) Write(ctx context.Context, out io.Writer) error {
 	if doc == nil {
 		return errors.New("this is not a report")
 	}
+	if doc.Modules == nil {
+		return errors.New("the report is cut off, and stays as it is")
+	}
 	first := new(renamed)
 	first.Frames, err = process.Rename(doc, process.Options{Paths: r.Paths, Sysroot: r.Sysroot, Context: ctx})
 	if err != nil {
@@ -104,7 +107,7 @@ var ErrNoReport = errors.New("no report of it is kept")
 // limits, and keeps the report and the signature if they are other ones. The kind and what was
 // counted stay. It changes r. The error is [ErrNoReport], or says what is wrong with the
 // report or the store; the crash is then as it was.
-func (h *Handler) Rename(ctx context.Context, r *store.Record, reader ReaderOptions, limits limit.Limits) (*Renamed, error) {
+func (h *Handler) Rename(r *store.Record, reader ReaderOptions, limits limit.Limits) (*Renamed, error) {
 	h.rec, h.store = r, h.Config.open()
 	name := h.store.Report(r.ID)
 	if name == "" {
@@ -122,30 +125,22 @@ func (h *Handler) Rename(ctx context.Context, r *store.Record, reader ReaderOpti
 	defer out.Close()
 	cmd := h.Reader(reader.renameArgs(r.UID, r.GID))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, end, newSaid(h.Say)
-	ended := make(chan error, 1)
-	go func() {
-		err := limits.Run(cmd, "the reader")
-		if err == nil && !cmd.ProcessState.Success() {
-			err = fmt.Errorf("the reader ended: %v", cmd.ProcessState)
-		}
-		end.Close()
-		ended <- err
-	}()
+	ended := run(cmd, end, limits)
 	lines, first := bufio.NewReaderSize(out, 64<<10), new(renamed)
 	if err := readLine(lines, first); err != nil {
 		out.Close()
 		return nil, fmt.Errorf("%s: no names: %w", name, errors.Join(<-ended, ignoreEOF(err)))
 	}
-	return h.keepRenamed(lines, first, ended)
+	return h.keepRenamed(in, lines, first, ended)
 }
 
 // keepRenamed keeps what a Renamer has written.
-func (h *Handler) keepRenamed(lines *bufio.Reader, first *renamed, ended <-chan error) (*Renamed, error) {
+func (h *Handler) keepRenamed(before *os.File, lines *bufio.Reader, first *renamed, ended <-chan error) (*Renamed, error) {
 	did := &Renamed{Frames: first.Frames, Changed: first.Frames > 0, Lacks: first.Lacks}
 	var p *store.Part
 	var err error
 	if first.Frames > 0 {
-		if p, err = h.store.CreateReport(h.rec.ID); err == nil {
+		if p, err = h.store.ReplaceReport(h.rec.ID, before); err == nil {
 			err = copyReport(p, lines, int64(h.Config.Size))
 		}
 	}

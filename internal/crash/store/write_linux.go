@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -59,6 +60,33 @@ type Part struct {
 // CreateReport begins the report of a crash, which only root may read until it is
 // complete.
 func (s *Store) CreateReport(id string) (*Part, error) { return s.create(id, reportSuffix) }
+
+// ReplaceReport begins a report in place of one, which the caller has open as before until
+// the new one is finished or abandoned. What a program has left that was killed meanwhile
+// is removed. The error is [ErrReplaced] if another program replaces the report now, or
+// has done so.
+func (s *Store) ReplaceReport(id string, before *os.File) (*Part, error) {
+	if err := unix.Flock(int(before.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, fmt.Errorf("%s: %w", before.Name(), ErrReplaced)
+	} else if err != nil {
+		return nil, fmt.Errorf("%s: locking it: %w", before.Name(), err)
+	}
+	opened, err := before.Stat()
+	if err != nil {
+		return nil, err
+	}
+	name := s.path(id, reportSuffix)
+	if now, err := os.Lstat(name); err != nil || !os.SameFile(opened, now) {
+		return nil, fmt.Errorf("%s: %w", name, ErrReplaced)
+	}
+	if err := os.Remove(name + partSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return s.create(id, reportSuffix)
+}
+
+// ErrReplaced is for a report that is not what was read.
+var ErrReplaced = errors.New("another program replaces this report, or has removed it; try again")
 
 // CreateCore begins the core of a crash, as [Store.CreateReport].
 func (s *Store) CreateCore(id string) (*Part, error) { return s.create(id, coreSuffix) }
