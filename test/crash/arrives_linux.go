@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // arrives has "sfcore crash status --test" make a crash, in a mode of core_pattern.
@@ -109,6 +111,34 @@ func (b *bench) kept(mode string) error {
 	fmt.Printf("\n`%s`, the daemon killed and its socket held: %d of %d processes waited, and all %d were kept by the next daemon.\n", mode, waiting, crashes, crashes)
 	if waiting != crashes {
 		return fmt.Errorf("%d of %d processes did not wait for a daemon", crashes-waiting, crashes)
+	}
+	return b.restarted(mode, &daemon, start)
+}
+
+// restarted ends a daemon whose socket is held, and starts another one, again and again
+// while processes crash. None may be lost when it is asked to end. When it is killed, those
+// may that it has accepted and not handed over.
+func (b *bench) restarted(mode string, daemon **exec.Cmd, start func() (*exec.Cmd, error)) error {
+	for _, how := range []struct {
+		what   string
+		signal os.Signal
+		may    bool // lose crashes
+	}{{"restarted", unix.SIGTERM, false}, {"killed", unix.SIGKILL, true}} {
+		lost, crashes, times, err := b.during(func() (err error) {
+			if err := (*daemon).Process.Signal(how.signal); err != nil {
+				return err
+			}
+			_ = (*daemon).Wait() // it was ended by a signal
+			*daemon, err = start()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Printf("\n`%s`: of %d crashes, while the daemon was %s %d times, %d were lost.\n", mode, crashes, how.what, times, lost)
+		if lost > 0 && !how.may {
+			return fmt.Errorf("%d of %d crashes were lost while the daemon was restarted", lost, crashes)
+		}
 	}
 	return nil
 }
