@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -147,15 +148,18 @@ func (b *bench) during(do func() error) (lost, crashes, times int, err error) {
 	const workers, each = 4, 10
 	var wait sync.WaitGroup
 	var mu sync.Mutex
-	var pids []int
 	var errs []error
 	var ended atomic.Bool
+	before, err := b.records()
+	if err != nil {
+		return 0, 0, 0, err
+	}
 	for range workers {
 		wait.Go(func() {
 			for range each {
-				pid, err := b.crash("", "threads", "segv", "100", "20")
+				_, err := b.crash("", "threads", "segv", "100", "20")
 				mu.Lock()
-				pids, errs = append(pids, pid), append(errs, err)
+				errs = append(errs, err)
 				mu.Unlock()
 			}
 		})
@@ -173,14 +177,25 @@ func (b *bench) during(do func() error) (lost, crashes, times int, err error) {
 	if err := errors.Join(errs...); err != nil {
 		return 0, 0, times, err
 	}
-	time.Sleep(time.Second)
-	for _, pid := range pids {
-		if _, err := b.waitFor(pid, 5*time.Second); err != nil {
-			lost++
+	begun := time.Now()
+	for {
+		after, err := b.records()
+		if err != nil {
+			return 0, 0, times, err
 		}
+		lost, late := workers*each-len(after)+len(before), time.Since(begun)
+		if lost == 0 && late > 5*time.Second {
+			fmt.Printf("\nThe last record came %v after all processes had ended.\n", late.Round(time.Millisecond))
+		}
+		if lost == 0 || late > time.Minute { // which is how long a reader may take
+			return lost, workers * each, times, nil
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
-	return lost, len(pids), times, nil
 }
+
+// records returns the names of all records: a pid may be used again.
+func (b *bench) records() ([]string, error) { return filepath.Glob(b.store + "/*.json") }
 
 // caught crashes a process, and reports whether it was kept.
 func (b *bench) caught() error {
