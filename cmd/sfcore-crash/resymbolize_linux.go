@@ -114,7 +114,7 @@ func (c *resymbolizeCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if c.sum.failed > 0 {
-		return fmt.Errorf("%s could not be read", many(c.sum.failed, "report", "reports"))
+		return fmt.Errorf("%s could not be named again", many(c.sum.failed, "report", "reports"))
 	}
 	return nil
 }
@@ -230,6 +230,7 @@ func (c *resymbolizeCommand) text() string {
 // process.
 func newRenameCommand() *cobra.Command {
 	var options crash.ReaderOptions
+	limits := limit.Limits{Memory: crash.RenameMemory}
 	cmd := &cobra.Command{
 		Use:    "rename UID GID",
 		Hidden: true,
@@ -240,12 +241,13 @@ func newRenameCommand() *cobra.Command {
 			if err := errors.Join(err1, err2); err != nil {
 				return err
 			}
-			(&limit.Limits{Memory: readerMemory}).Collect()
+			limits.Collect()
 			r := &crash.Renamer{In: os.Stdin, User: asUser(uid, gid), ReaderOptions: options}
 			return r.Write(cmd.Context(), os.Stdout)
 		},
 	}
 	cmd.Flags().StringArrayVar(&options.Paths, "path", nil, "")
 	cmd.Flags().StringVar(&options.Sysroot, "sysroot", "", "")
+	cmd.Flags().Var(&limits.Memory, "max-memory", "")
 	return cmd
 }

@@ -212,6 +212,32 @@ func TestResymbolizeDamaged(t *testing.T) {
 	}
 }
 
+// TestResymbolizeUnreadable has symbols that the user may not read as whom reports are
+// read. Root may, but does not read reports as root.
+func TestResymbolizeUnreadable(t *testing.T) {
+	dir, symbols := imported(t, "exe"), filepath.Join(t.TempDir(), "symbols")
+	if err := os.Mkdir(symbols, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, report := keptIn(t, dir)
+	for _, flag := range []string{"--path=", "--sysroot="} {
+		if got := renameError(t, report, flag+symbols); !strings.Contains(got, symbols+" is not searched: user ") {
+			t.Errorf("%s: got %q", flag, got)
+		}
+	}
+	cores := t.TempDir()
+	if err := os.CopyFS(cores, os.DirFS(strippedCase)); err != nil {
+		t.Fatal(err)
+	}
+	again := filepath.Join(t.TempDir(), "store")
+	run(t, "import", "--store", again, "--path", symbols, cores)
+	_, report = keptIn(t, again)
+	doc, err := document.ReadOne(report)
+	if err != nil || !strings.Contains(strings.Join(doc.Problems, "\n"), symbols+" is not searched: user ") {
+		t.Errorf("the report of an import does not say it: %v", err)
+	}
+}
+
 // cutOff returns a report of lines, compressed as it was, without its last line.
 func cutOff(t *testing.T, whole []byte) []byte {
 	t.Helper()
@@ -233,7 +259,7 @@ func cutOff(t *testing.T, whole []byte) []byte {
 }
 
 // renameError returns why the process that reads a report does not name it.
-func renameError(t *testing.T, report string) string {
+func renameError(t *testing.T, report string, flags ...string) string {
 	t.Helper()
 	in, err := os.Open(report)
 	if err != nil {
@@ -244,7 +270,7 @@ func renameError(t *testing.T, report string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, said := start([]string{"rename", "--", strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid())}), new(bytes.Buffer)
+	cmd, said := start(append(append([]string{"rename"}, flags...), "--", strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid()))), new(bytes.Buffer)
 	cmd.Stdin, cmd.Stderr = in, said
 	if err := cmd.Run(); err == nil {
 		t.Errorf("%s: no error", report)

@@ -2,10 +2,16 @@ package crash
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/sfcore/sfcore/internal/crash/store"
 )
@@ -58,4 +64,31 @@ func (o *ReaderOptions) args(name string, uid, gid int, most time.Duration) []st
 		args = append(args, "--path="+p)
 	}
 	return append(args, "--", name, strconv.Itoa(uid), strconv.Itoa(gid), most.String())
+}
+
+// readable returns which of them this process may not read, now that it has given up its
+// rights.
+func (o *ReaderOptions) readable() error {
+	var errs []error
+	check := func(name string, err error) {
+		if errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("%s is not searched: user %d, as whom crashes are read here, may not read it", name, os.Getuid())
+		}
+		errs = append(errs, err)
+	}
+	if o.Sysroot != "" {
+		_, err := os.Stat(filepath.Join(o.Sysroot, "etc"))
+		if errors.Is(err, fs.ErrNotExist) { // one may search it
+			err = nil
+		}
+		check(o.Sysroot, err)
+	}
+	for _, name := range o.Paths {
+		f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+		if err == nil {
+			err = f.Close()
+		}
+		check(name, err)
+	}
+	return errors.Join(errs...)
 }

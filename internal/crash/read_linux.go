@@ -84,6 +84,9 @@ func (r *Reader) Read(ctx context.Context, out io.Writer) error {
 	if lacks != nil {
 		img.Problems = append(img.Problems, fmt.Errorf("read without all of the sandbox: %w", lacks))
 	}
+	if err := r.readable(); err != nil {
+		img.Problems = append(img.Problems, err)
+	}
 	of, beside := r.beside(img)
 	p := process.New(of, process.Options{Methods: process.Methods(), MaxFrames: maxFrames, MaxTotalTime: r.Time, Paths: r.Paths, Sysroot: r.Sysroot, Context: ctx})
 	defer p.Close()

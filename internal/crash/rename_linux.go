@@ -45,6 +45,9 @@ func (r *Renamer) Write(ctx context.Context, out io.Writer) error {
 	if _, err := sandbox.EnterReading(r.User); err != nil {
 		return err
 	}
+	if err := r.readable(); err != nil {
+		return err
+	}
 	doc, err := document.ReadOneFile(r.In)
 	if err != nil {
 		return err
@@ -123,7 +126,7 @@ func (h *Handler) Rename(r *store.Record, reader ReaderOptions, limits limit.Lim
 		return nil, err
 	}
 	defer out.Close()
-	cmd := h.Reader(reader.renameArgs(r.UID, r.GID))
+	cmd := h.Reader(reader.renameArgs(r.UID, r.GID, limits.Memory))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, end, newSaid(h.Say)
 	ended := run(cmd, end, limits)
 	lines, first := bufio.NewReaderSize(out, 64<<10), new(renamed)
@@ -186,8 +189,8 @@ func ignoreEOF(err error) error {
 }
 
 // renameArgs are the arguments of the program that names a report.
-func (o *ReaderOptions) renameArgs(uid, gid int) []string {
-	args := []string{"rename", "--sysroot=" + o.Sysroot}
+func (o *ReaderOptions) renameArgs(uid, gid int, memory limit.Size) []string {
+	args := []string{"rename", "--sysroot=" + o.Sysroot, "--max-memory=" + memory.String()}
 	for _, p := range o.Paths {
 		args = append(args, "--path="+p)
 	}
