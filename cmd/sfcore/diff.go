@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -150,12 +151,12 @@ const maxMoments = 1000
 // read reads the reports of files, or makes those of cores.
 func (c *diffCommand) read(ctx context.Context, stderr io.Writer, names []string) ([]moment, error) {
 	var moments []moment
-	left := document.NewBudget()
+	left, frames := document.NewBudget(), maxCompared
 	for _, name := range names {
 		reports, err := document.Read(name, left)
 		if err == nil && len(reports) == 0 {
 			reports = make([]*report.Document, 1)
-			reports[0], err = c.core(ctx, stderr, name)
+			reports[0], err = c.core(ctx, stderr, name, &frames)
 		}
 		if err != nil {
 			return nil, err
@@ -184,20 +185,39 @@ func incompleteStacks(r *report.Document) (n int) {
 	return n
 }
 
-// core makes the report of a core.
-func (c *diffCommand) core(ctx context.Context, stderr io.Writer, name string) (*report.Document, error) {
+// maxCompared bounds the frames of the stacks of cores that are compared, of which those
+// that are equal in a core count once. A frame takes 424 bytes.
+const maxCompared = 1 << 20
+
+// core makes the report of a core. Of its frames, those of equal stacks are kept once.
+// left is how many frames may be kept.
+func (c *diffCommand) core(ctx context.Context, stderr io.Writer, name string, left *int) (*report.Document, error) {
 	p, err := c.open(ctx, []string{name})
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
-	r := p.Head()
-	for th := range process.Parallel(ctx, p, p.Threads(), func(w *process.Walker, th *core.Thread) report.Thread {
+	r, known := p.Head(), map[[sha256.Size]byte][]report.Frame{}
+	type described struct {
+		thread report.Thread
+		sum    [sha256.Size]byte
+	}
+	for d := range process.Parallel(ctx, p, p.Threads(), func(w *process.Walker, th *core.Thread) described {
 		t := *w.Describe(w.Walk(th), false)
 		t.Frames = slices.Clone(t.Frames)
-		return t
+		return described{t, sumReported(&t)}
 	}) {
-		r.Threads = append(r.Threads, th)
+		frames, ok := known[d.sum]
+		if !ok {
+			frames = d.thread.Frames
+			known[d.sum] = frames
+			*left -= len(frames)
+		}
+		if *left < 0 {
+			return nil, fmt.Errorf("%s: too much to compare: the cores have more than %d frames in stacks that differ; try --max-frames 100", plain(name), maxCompared)
+		}
+		d.thread.Frames = frames
+		r.Threads = append(r.Threads, d.thread)
 	}
 	r.Modules = describeModules(p)
 	sayProblems(stderr, p)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/diff"
 	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/testkit"
@@ -105,6 +109,39 @@ func TestDiffCores(t *testing.T) {
 				t.Errorf("got exit status %d, %s%s, want %q", code, stdout, stderr, tt.want)
 			}
 		})
+	}
+}
+
+// Cores together have so many frames at most, of which equal stacks of a core have theirs
+// once.
+func TestDiffBound(t *testing.T) {
+	regs, name := new(arch.Regs), filepath.Join(t.TempDir(), "core")
+	regs.Set(arch.AMD64.SP, 0x7000)
+	data := testkit.NewCore(arch.AMD64).Thread(1, 0, regs).Thread(2, 0, regs).Segment(0x7000, 8, false, make([]byte, 8)).Done()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, cmd := &diffCommand{}, &cobra.Command{}
+	c.register(cmd)
+	left := maxCompared
+	r, err := c.core(t.Context(), io.Discard, name, &left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, all := maxCompared-left, 0
+	for i := range r.Threads {
+		all += len(r.Threads[i].Frames)
+	}
+	if used <= 0 || used >= all {
+		t.Fatalf("%d frames were kept, want some, and less than the %d of all threads", used, all)
+	}
+	for _, tt := range []struct {
+		left int
+		want string
+	}{{used, ""}, {used - 1, "try --max-frames"}} {
+		if _, err := c.core(t.Context(), io.Discard, name, &tt.left); (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%d frames: got %v, want %q", tt.left, err, tt.want)
+		}
 	}
 }
 

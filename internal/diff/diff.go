@@ -4,10 +4,10 @@ package diff
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
@@ -80,8 +80,8 @@ func Compare(before, after *report.Document) *Difference {
 	}
 	b, a := newKeys(before), newKeys(after)
 	b.shared, a.shared = a.own, b.own
-	at := map[string]int{}
-	stack := func(key string) *Stack {
+	at := map[stackKey]int{}
+	stack := func(key stackKey) *Stack {
 		i, ok := at[key]
 		if !ok {
 			i = len(d.Stacks)
@@ -90,7 +90,7 @@ func Compare(before, after *report.Document) *Difference {
 		}
 		return &d.Stacks[i]
 	}
-	was, is := map[int]string{}, map[int]string{}
+	was, is := map[int]stackKey{}, map[int]stackKey{}
 	for i := range before.Threads {
 		t := &before.Threads[i]
 		was[t.TID] = b.stack(t)
@@ -130,7 +130,7 @@ func change(s *Stack) Change {
 }
 
 // compareThreads compares threads by the keys of their stacks.
-func compareThreads(was, is map[int]string) *Threads {
+func compareThreads(was, is map[int]stackKey) *Threads {
 	t := &Threads{Came: []int{}, Went: []int{}, Moved: []int{}}
 	for id, key := range is {
 		old, ok := was[id]
@@ -159,6 +159,7 @@ type keys struct {
 	own    map[string]bool   // modules of this report, by identity; see [report.Frame.Module]
 	shared map[string]bool   // modules of the other report
 	names  map[string]string // of modules, without directories
+	text   []byte            // of the stack that was hashed last
 }
 
 func newKeys(r *report.Document) *keys {
@@ -175,36 +176,33 @@ func newKeys(r *report.Document) *keys {
 	return k
 }
 
-// stack returns a key that equal stacks have.
-func (k *keys) stack(t *report.Thread) string {
-	var b strings.Builder
-	b.WriteString(t.Stop.Reason.String())
+// stackKey is a hash that equal stacks have.
+type stackKey [sha256.Size]byte
+
+// stack returns the key of a stack.
+func (k *keys) stack(t *report.Thread) stackKey {
+	k.text = append(k.text[:0], t.Stop.Reason.String()...)
 	for i := range t.Frames {
-		k.frame(&b, &t.Frames[i])
+		k.text = k.frame(k.text, &t.Frames[i])
 	}
-	return b.String()
+	return sha256.Sum256(k.text)
 }
 
-// frame writes the key of a frame. A text in it is quoted, so that no name looks like
-// two frames.
-func (k *keys) frame(b *strings.Builder, f *report.Frame) {
+// frame appends what equal frames have in common. A text in it is quoted, so that no name
+// looks like two frames.
+func (k *keys) frame(b []byte, f *report.Frame) []byte {
 	same := f.Module != "" && k.own[f.Module] && k.shared[f.Module]
 	switch {
 	case same && (f.Inlined || f.Method == unwind.TailCall): // not on the stack, and only debug information tells
-		return
+		return b
 	case same && f.ModuleOffset.Known:
-		b.WriteString("\nat ")
-		b.WriteString(strconv.Quote(f.Module))
-		b.WriteString(strconv.FormatUint(uint64(f.ModuleOffset.Addr), 16))
+		b = strconv.AppendQuote(append(b, "\nat "...), f.Module)
+		return strconv.AppendUint(b, uint64(f.ModuleOffset.Addr), 16)
 	case f.Function != "":
-		b.WriteString("\nin ")
-		b.WriteString(strconv.Quote(cmp.Or(f.LinkageName, f.Function)))
+		return strconv.AppendQuote(append(b, "\nin "...), cmp.Or(f.LinkageName, f.Function))
 	case f.ModuleOffset.Known:
-		b.WriteString("\nof ")
-		b.WriteString(strconv.Quote(cmp.Or(k.names[f.Module], f.Module)))
-		b.WriteString(strconv.FormatUint(uint64(f.ModuleOffset.Addr), 16))
-	default:
-		b.WriteString("\npc ")
-		b.WriteString(strconv.FormatUint(uint64(f.PC), 16))
+		b = strconv.AppendQuote(append(b, "\nof "...), cmp.Or(k.names[f.Module], f.Module))
+		return strconv.AppendUint(b, uint64(f.ModuleOffset.Addr), 16)
 	}
+	return strconv.AppendUint(append(b, "\npc "...), uint64(f.PC), 16)
 }

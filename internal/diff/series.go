@@ -64,7 +64,7 @@ func Follow(reports []*report.Document) *Series {
 	for m, n := range in {
 		shared[m] = n == len(reports)
 	}
-	at := map[string]int{}
+	at := map[stackKey]int{}
 	threads := map[int]*still{}
 	for i, r := range reports {
 		all[i].shared = shared

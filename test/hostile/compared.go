@@ -7,9 +7,10 @@ import (
 	"github.com/sfcore/sfcore/internal/testkit"
 )
 
-// manyStacks is a process of n threads whose stacks all differ: each begins at
+// manyStacks is a process of 2,000 threads whose stacks all differ: each begins at
 // another frame of the same stack, which is so long that each ends at another.
-func manyStacks(n int) process {
+func manyStacks() process {
+	const n = 2000
 	return process{stack: frames(1<<18+n, func(i int) uint64 { return everyCall(i * 7919) }), more: stacksOf(n-1, func(i int) uint64 {
 		return stackAt + 16*uint64(i+1)
 	})}
@@ -38,7 +39,7 @@ func compared() []input {
 	picture := func(format string, flags ...string) func(f *folder) []string {
 		return func(f *folder) []string {
 			f.program(append(functions(20000, func(i int) string { return fmt.Sprint("<&\"\x01'", i) }), walk)...)
-			return f.bt(manyStacks(2000), append(flags, "--format", format)...)
+			return f.bt(manyStacks(), append(flags, "--format", format)...)
 		}
 	}
 	two := func(f *folder, before, after []byte, flags ...string) []string {
@@ -47,7 +48,7 @@ func compared() []input {
 	list := []input{
 		{"group-distinct", "2,000 stacks of 262,144 frames that all differ, in groups", false, func(f *folder) []string {
 			f.program(walk)
-			return f.bt(manyStacks(2000), "--group")
+			return f.bt(manyStacks(), "--group")
 		}},
 		{"names-html", "a page of names of 60 KB that HTML and JSON escape", false, func(f *folder) []string {
 			names := append(times(500000, '<', '\x01', 0xff), 0)

@@ -64,13 +64,12 @@ func renamed() []input {
 			f.write(keptReport, zstdFrame(document(list, of)))
 		}
 	}
-	repeat := func(head, part, tail string, size int) func(f *folder) {
+	repeat := func(head, part, tail string) func(f *folder) {
 		return func(f *folder) {
-			name := f.storedReport(head, part, size, tail)
+			name := f.storedReport(head, part, 1000<<20, tail)
 			f.check(os.Rename(name, f.in(keptReport)))
 		}
 	}
-	const most = 1000 << 20
 	names := functions(60000, func(i int) string { return fmt.Sprint("f", i, "<&|`\n\x01\u202e", strings.Repeat("x", 200)) })
 	mangled := functions(20000, func(i int) string { return fmt.Sprintf("_Z7f%06d%si", i, strings.Repeat("K", 4000)) })
 	stored := func(name string, flags ...string) input {
@@ -86,10 +85,10 @@ func renamed() []input {
 		{"rename-inlined", "one of 20,000 frames with 10,000,000 calls inlined at each", false, again(stacks(100, 200, 1), inline(10000000).sections()...)},
 		{"rename-inflate", "one whose program has debug information that inflates to 2 GiB", false, again(stacks(100, 200, 1), same(compressed(".debug_info", sectProgbits, repeated(2*gib-1, 0)), debugSections[1:]...)...)},
 		{"rename-modules", "one of 20,000 modules that all have the build-id of a program", false, again(stacks(100, 300, 20000), names...)},
-		{"rename-threads", "one of 350,000,000 threads that say nothing", false, again(repeat(reportHead+`,"threads":[{}`, ",{}", "]"+reportTail, most))},
-		{"rename-frames", "one of 350,000,000 frames that say nothing", false, again(repeat(reportHead+`,"threads":[{"frames":[{}`, ",{}", "]}]"+reportTail, most))},
-		{"rename-string", "one with a name of 1 GiB", false, again(repeat(reportHead+`,"threads":[{"name":"`, "aaaaaaaaaaaaaaaa", `"}]`+reportTail, most))},
-		{"rename-known", "one of 350,000,000 modules", false, again(repeat(reportHead+`,"threads":[],"modules":[{}`, ",{}", `],"problems":[]}`, most))},
+		{"rename-threads", "one of 350,000,000 threads that say nothing", false, again(repeat(reportHead+`,"threads":[{}`, ",{}", "]"+reportTail))},
+		{"rename-frames", "one of 350,000,000 frames that say nothing", false, again(repeat(reportHead+`,"threads":[{"frames":[{}`, ",{}", "]}]"+reportTail))},
+		{"rename-string", "one with a name of 1 GiB", false, again(repeat(reportHead+`,"threads":[{"name":"`, "aaaaaaaaaaaaaaaa", `"}]`+reportTail))},
+		{"rename-known", "one of 350,000,000 modules", false, again(repeat(reportHead+`,"threads":[],"modules":[{}`, ",{}", `],"problems":[]}`))},
 		stored("stored-group", "--group"),
 		stored("stored-group-json", "--group", "--format", "json"),
 		stored("stored-markdown", "--format", "markdown"),
@@ -100,7 +99,7 @@ func renamed() []input {
 		}},
 		{"markdown-distinct", "2,000 stacks of 262,144 frames that all differ, as Markdown", false, func(f *folder) []string {
 			f.program(table(".eh_frame", 0, ehFrame(wide(nil))))
-			return f.bt(manyStacks(2000), "--format", "markdown")
+			return f.bt(manyStacks(), "--format", "markdown")
 		}},
 		{"function-names", "an expression that is tried with names of 64 KiB for each of 16,000 frames", false, func(f *folder) []string {
 			all := append(times(1<<20, 'x'), 0)
@@ -111,8 +110,8 @@ func renamed() []input {
 			f.program(same(compressed(".debug_info", sectProgbits, repeated(2*gib-1, 0)), debugSections[1:]...)...)
 			return []string{"sig", f.write("core", f.core(process{stack: frames(100, everyCall), more: crash}))}
 		}},
-		{"sig-threads", "the signatures of 20 cores of 300,000 threads", false, func(f *folder) []string {
-			core := f.write("core", f.core(process{threads: 300000, more: crash}))
+		{"sig-threads", "the signatures of 20 cores of 100,000 threads", false, func(f *folder) []string {
+			core := f.write("core", f.core(process{threads: 100000, more: crash}))
 			args := []string{"sig"}
 			for range 20 {
 				args = append(args, core)
@@ -121,12 +120,12 @@ func renamed() []input {
 		}},
 		{"diff-cores", "two cores of 2,000 stacks of 262,144 frames that all differ", false, func(f *folder) []string {
 			f.program(table(".eh_frame", 0, ehFrame(wide(nil))))
-			core := f.write("core", f.core(manyStacks(2000)))
+			core := f.write("core", f.core(manyStacks()))
 			return []string{"diff", core, core}
 		}},
 		{"diff-html", "the same as a page", false, func(f *folder) []string {
 			f.program(table(".eh_frame", 0, ehFrame(wide(nil))))
-			core := f.write("core", f.core(manyStacks(2000)))
+			core := f.write("core", f.core(manyStacks()))
 			return []string{"diff", "--format", "html", core, core}
 		}},
 		{"lz4-zeros", "lz4 of 8 GiB of zeros", false, func(f *folder) []string {
