@@ -30,6 +30,11 @@ func portableName(name string) string {
 			name = self + "::" + rest // Rust's newer mangling has <T>::f for T::f
 		}
 	}
+	if strings.Contains(name, "func") || strings.Contains(name, "wrap") || strings.Contains(name, "-range") {
+		if at := goClosure.FindStringIndex(name); at != nil && isGoFunction(name[:at[0]]) {
+			name = name[:at[0]]
+		}
+	}
 	if !strings.ContainsAny(name, "#$'{") {
 		return name
 	}
@@ -43,6 +48,17 @@ func portableName(name string) string {
 
 // anonymousFunction matches what GCC, Clang and Rust call such functions.
 var anonymousFunction = regexp.MustCompile(`\{lambda#\d+\}|\$_\d+|'lambda\d*'|\{\{closure\}\}|\{closure#\d+\}`)
+
+// goClosure matches what Go adds to the name of a function for one that is within it:
+// ".func1", ".func2.1", ".func1.gowrap2", ".deferwrap1", "-range1". The numbers change with
+// the source, and whether such a function is inlined changes with the compiler.
+var goClosure = regexp.MustCompile(`(\.(func|gowrap|deferwrap)\d+(\.\d+)*|-range\d+)+$`)
+
+// isGoFunction reports whether a name is of a function, and not of a package or a type
+// with a method called func1.
+func isGoFunction(name string) bool {
+	return strings.Contains(name[strings.LastIndexByte(name, '/')+1:], ".") && !strings.HasSuffix(name, ")")
+}
 
 // clones are the suffixes that compilers and linkers give to copies and parts of a
 // function. What follows them is a number or another suffix.

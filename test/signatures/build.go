@@ -55,13 +55,13 @@ var compilers = map[string][]compiler{
 	},
 }
 
-// buildAll builds the programs of a half in dir.
-func buildAll(ctx context.Context, dir, half string) (all []build, err error) {
+// buildAll builds the programs of a part in dir.
+func buildAll(ctx context.Context, dir, part string) (all []build, err error) {
 	sources := filepath.Join(dir, "programs")
 	if err := copyPrograms(sources); err != nil {
 		return nil, err
 	}
-	files, err := fs.Glob(programs, path.Join("programs", half, "*.*"))
+	files, err := fs.Glob(programs, path.Join("programs", part, "*.*"))
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func buildAll(ctx context.Context, dir, half string) (all []build, err error) {
 			if err := os.MkdirAll(filepath.Dir(b.stripped), 0o755); err != nil {
 				return nil, err
 			}
-			args := append(append([]string{}, c.command[1:]...), "-o", b.exe, filepath.Join(sources, half, path.Base(file)))
+			args := append(append([]string{}, c.command[1:]...), "-o", b.exe, filepath.Join(sources, part, path.Base(file)))
 			if err := command(ctx, c.command[0], args...); err != nil {
 				return nil, err
 			}

@@ -30,14 +30,14 @@ type crash struct {
 // seeds are how many ways lead to a bug.
 const seeds = 200
 
-// generated builds the programs of a half, and crashes each bug of each build runs times
+// generated builds the programs of a part, and crashes each bug of each build runs times
 // with symbols, and runs times without.
-func generated(ctx context.Context, dir, half string, runs int) (all []crash, err error) {
-	builds, err := buildAll(ctx, dir, half)
+func generated(ctx context.Context, dir, part string, runs int) (all []crash, err error) {
+	builds, err := buildAll(ctx, dir, part)
 	if err != nil {
 		return nil, err
 	}
-	rng := rand.New(rand.NewPCG(21, uint64(len(half))))
+	rng := rand.New(rand.NewPCG(21, uint64(len(part))))
 	for _, b := range builds {
 		for _, bug := range []int{1, 2} {
 			for n := range 2 * runs {
@@ -47,7 +47,7 @@ func generated(ctx context.Context, dir, half string, runs int) (all []crash, er
 					options.DebugDirs = []string{filepath.Join(dir, "none")}
 				}
 				seed := rng.IntN(seeds)
-				c := crash{bug: fmt.Sprintf("%s/%s %d", half, filepath.Base(exe), bug), program: exe}
+				c := crash{bug: fmt.Sprintf("%s/%s %d", part, filepath.Base(exe), bug), program: exe}
 				c.run = fmt.Sprintf("%s%s, seed %d", b.name, symbols, seed)
 				file, err := coreOf(ctx, dir, exe, strconv.Itoa(bug), strconv.Itoa(seed))
 				if err != nil {

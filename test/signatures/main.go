@@ -37,13 +37,13 @@ func run(ctx context.Context, runs int, dir string, list bool) error {
 		defer func() { _ = os.RemoveAll(dir) }()
 	}
 	fmt.Printf("Rules %s.\n", signature.Default().Version)
-	for _, half := range []string{"first", "second"} {
-		crashes, err := generated(ctx, filepath.Join(dir, half), half, runs)
+	for _, part := range []string{"first", "second"} {
+		crashes, err := generated(ctx, filepath.Join(dir, part), part, runs)
 		if err != nil {
 			return err
 		}
 		if len(crashes) > 0 {
-			table("The "+half+" half of the bugs", crashes, list)
+			table("The "+part+" part of the bugs", crashes, list)
 		}
 	}
 	crashes, err := fromTestdata(ctx, "testdata/cores")

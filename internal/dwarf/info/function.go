@@ -178,7 +178,7 @@ func (u *unit) funcName(e *entry) string {
 		}
 		next, ok := at.u.refer(origin)
 		if !ok {
-			return at.qualified(at.u.str(name))
+			return at.qualifiedFunction(at.u.str(name))
 		}
 		// A name that is given here too is the same one.
 		at = next
@@ -186,12 +186,92 @@ func (u *unit) funcName(e *entry) string {
 	return ""
 }
 
-// qualified puts the names of the scopes around e before its name.
+// qualified puts the names of the scopes around e before its name, but not those of
+// functions.
 func (e *entry) qualified(name string) string {
-	if name == "" || !hasScopes(e.u.language) && e.u.kind != unitPartial {
+	if name == "" || !e.inScopes() {
 		return name
 	}
 	var path []string
+	for _, s := range e.scopes() {
+		path = append(path, s.scopeName())
+	}
+	return joinScopes(append(path, name))
+}
+
+// maxWithin is how many functions around a name may be declared elsewhere, each in the
+// one before.
+const maxWithin = 3
+
+// qualifiedFunction is qualified for the name of a function, which may be in another one.
+// Compilers give no linkage name to the functions of a local class that are all inlined.
+func (e *entry) qualifiedFunction(name string) string {
+	if name == "" || !e.inScopes() {
+		return name
+	}
+	path, at := []string{name}, *e // the innermost name first
+	for range maxWithin {
+		next, ok, member := at, false, false
+		for _, s := range slices.Backward(at.scopes()) {
+			isClass := s.tag == tagClassType || s.tag == tagStructureType
+			if isClass && len(path) == 1 && strings.HasPrefix(name, "operator()") && s.isUnnamed() {
+				path = append(path, lambda)
+			}
+			member = member || isClass
+			if s.tag != tagSubprogram || !member { // else it is declared there, and elsewhere, too
+				path = append(path, s.scopeName())
+				continue
+			}
+			if next, ok = s.declaration(); ok {
+				s = next
+			}
+			if v := s.attr(attrName); v.known() {
+				path = append(path, s.u.str(v))
+			}
+			if ok {
+				break
+			}
+		}
+		if at = next; !ok {
+			break
+		}
+	}
+	slices.Reverse(path)
+	return joinScopes(path)
+}
+
+func joinScopes(path []string) string {
+	return strings.Join(slices.DeleteFunc(path, func(s string) bool { return s == "" }), "::")
+}
+
+// lambda is how a class without a name is called that is a function.
+const lambda = "{lambda}"
+
+func (e *entry) isUnnamed() bool {
+	v := e.attr(attrName)
+	return !v.known()
+}
+
+// declaration returns the entry that declares the function that e is an instance of.
+func (e *entry) declaration() (entry, bool) {
+	at, ok := *e, false
+	for range maxOrigins {
+		v := at.attr(attrSpecification)
+		if !v.known() {
+			v = at.attr(attrAbstractOrigin)
+		}
+		next, more := at.u.refer(v)
+		if !more {
+			break
+		}
+		at, ok = next, true
+	}
+	return at, ok
+}
+
+// scopes returns the entries around e, the outermost first.
+func (e *entry) scopes() []entry {
+	var path []entry
 	r := e.u.entries(e.u.first)
 	for r.pos < e.off {
 		at, ok := e.u.next(&r)
@@ -210,11 +290,10 @@ func (e *entry) qualified(name string) string {
 		case sibling > r.pos && sibling <= e.off:
 			r.pos = sibling
 		default:
-			path = append(path, at.scopeName())
+			path = append(path, at)
 		}
 	}
-	path = slices.DeleteFunc(path, func(s string) bool { return s == "" })
-	return strings.Join(append(path, name), "::")
+	return path
 }
 
 // scopeName returns what e adds to the names within it.
@@ -230,6 +309,9 @@ func (e *entry) scopeName() string {
 	}
 	return ""
 }
+
+// inScopes reports whether names around an entry are a part of its name.
+func (e *entry) inScopes() bool { return hasScopes(e.u.language) || e.u.kind == unitPartial }
 
 // hasScopes reports whether names of a language are qualified with "::"
 // [DWARF 5, table 7.17].

@@ -206,6 +206,40 @@ func TestQualifiedNames(t *testing.T) {
 	}
 }
 
+// Functions of a class that is local to a function have its name, too, where compilers
+// give them no linkage name.
+func TestLocalClasses(t *testing.T) {
+	const text = `
+  namespace name=n
+    subprogram #d name=f declaration
+  subprogram specification=#d low_pc=0x1000 high_pc=0x10
+    lexical_block
+      structure_type
+        subprogram name=operator() low_pc=0x1010 high_pc=0x10
+        subprogram #m name=g declaration
+    structure_type name=local
+      subprogram name=g low_pc=0x1020 high_pc=0x10
+      subprogram name=operator() low_pc=0x1030 high_pc=0x10
+  subprogram specification=#m low_pc=0x1040 high_pc=0x10
+    class_type
+      subprogram name=operator() low_pc=0x1050 high_pc=0x10
+  class_type
+    subprogram name=operator() low_pc=0x1060 high_pc=0x10
+  subprogram #i abstract_origin=#i low_pc=0x1070 high_pc=0x10
+    class_type
+      subprogram name=operator() low_pc=0x1080 high_pc=0x10
+`
+	d := made(t, binary.LittleEndian, strings.Replace(madeUnit, "language=12", "language=0x21", 1)+text)
+	for addr, want := range map[uint64]string{
+		0x1000: "n::f", 0x1010: "n::f::{lambda}::operator()", 0x1020: "n::f::local::g", 0x1030: "n::f::local::operator()",
+		0x1040: "n::f::g", 0x1050: "n::f::g::{lambda}::operator()", 0x1060: "{lambda}::operator()", 0x1080: "{lambda}::operator()",
+	} {
+		if got := names(t, d, addr); got != want {
+			t.Errorf("%#x: got %q, want %q", addr, got, want)
+		}
+	}
+}
+
 // split yields files as Options.Split does.
 func split(files ...*elfx.File) func(string, string) iter.Seq[*elfx.File] {
 	return func(string, string) iter.Seq[*elfx.File] {
