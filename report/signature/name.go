@@ -22,8 +22,8 @@ func functionOf(name string) function {
 	return function{name: reduced(name, true), plain: portableName(reduced(name, false))}
 }
 
-// portableName spells functions that have no name of their own in one way. Compilers
-// differ in that, and the numbers change with the source.
+// portableName names functions that have no name of their own by the functions that they
+// are in.
 func portableName(name string) string {
 	if strings.HasPrefix(name, "<") && !strings.Contains(name, " as ") && !strings.HasPrefix(name, "<impl ") {
 		if self, rest, ok := strings.Cut(name[1:], ">::"); ok {
@@ -38,13 +38,18 @@ func portableName(name string) string {
 	if !strings.ContainsAny(name, "#$'{") {
 		return name
 	}
-	return anonymousFunction.ReplaceAllStringFunc(name, func(s string) string {
+	name = anonymousFunction.ReplaceAllStringFunc(name, func(s string) string {
 		if strings.Contains(s, "closure") {
 			return "{closure}"
 		}
 		return "{lambda}"
 	})
+	return innerFunction.ReplaceAllString(name, "")
 }
+
+// innerFunction matches what is behind the name of a function for one within it. What is
+// inlined, and so has a frame of its own, changes with the compiler.
+var innerFunction = regexp.MustCompile(`(::\{closure\}|::\{lambda\}(::operator\(\))?)+$`)
 
 // anonymousFunction matches what GCC, Clang and Rust call such functions.
 var anonymousFunction = regexp.MustCompile(`\{lambda#\d+\}|\$_\d+|'lambda\d*'|\{\{closure\}\}|\{closure#\d+\}`)
