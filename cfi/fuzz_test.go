@@ -173,7 +173,7 @@ func FuzzProgram(f *testing.F) {
 	f.Add(uint8(3), []byte{byte(cfaDefCFA), 15, 0xa0, 1}, []byte{byte(cfaRegister), 14, 16, byte(cfaValOffsetSF), 15, 0x7c})
 	f.Fuzz(func(t *testing.T, archIndex uint8, initial, program []byte) {
 		a := fuzzArchs[archIndex%uint8(len(fuzzArchs))]
-		if len(program) > maxProgram {
+		if len(initial) > maxInitial-8 || len(program) > maxProgram {
 			return
 		}
 		s := oneFDE(t, a, cieText{ra: uint64(a.RA()), codeAlign: 1, initial: initial}, program)
