@@ -2,7 +2,7 @@ package index
 
 // schemaVersion is PRAGMA user_version. Whoever changes the tables raises it. An index
 // of an older version is made again from the files; one of a newer version is refused.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // application is PRAGMA application_id: "sfcr".
 const application = 0x73666372
@@ -66,6 +66,7 @@ CREATE TABLE crashes (
 CREATE INDEX crashes_sig ON crashes (sig, day, build, program, host, number);
 CREATE INDEX crashes_time ON crashes (time);
 CREATE INDEX crashes_program ON crashes (program, time);
+CREATE INDEX crashes_build ON crashes (build, time);
 CREATE TABLE state (
 	changed INTEGER NOT NULL -- the directory, in nanoseconds, when it was read last
 );
