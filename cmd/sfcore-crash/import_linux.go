@@ -19,6 +19,7 @@ import (
 	"github.com/sfcore/sfcore/internal/crash/foreign"
 	"github.com/sfcore/sfcore/internal/crash/importer"
 	"github.com/sfcore/sfcore/internal/crash/store"
+	"github.com/sfcore/sfcore/internal/display"
 )
 
 // importCommand imports what others have kept.
@@ -80,7 +81,7 @@ func (c *importCommand) run(cmd *cobra.Command, from string) error {
 	if err != nil {
 		return err
 	}
-	sayList(cmd.ErrOrStderr(), list)
+	sayList(cmd.ErrOrStderr(), list, from)
 	var environ []string
 	if c.workers > 1 && len(list.Crashes) >= c.workers {
 		environ = []string{"GOMAXPROCS=1"} // the others have the other processors
@@ -169,7 +170,7 @@ func listForeign(cmd *cobra.Command, from, root string) error {
 	if err != nil {
 		return err
 	}
-	sayList(cmd.ErrOrStderr(), list)
+	sayList(cmd.ErrOrStderr(), list, from)
 	return printed(cmd, func(out io.Writer) {
 		all := []*store.Record{}
 		for i := range slices.Backward(list.Crashes) {
@@ -195,12 +196,19 @@ func listForeign(cmd *cobra.Command, from, root string) error {
 }
 
 // sayList says what was not listed.
-func sayList(out io.Writer, l *foreign.List) {
+func sayList(out io.Writer, l *foreign.List, from string) {
 	for _, p := range l.Problems {
 		sayHere(p)
 	}
 	if l.Denied > 0 {
 		fmt.Fprintf(out, "sfcore: %s of other users %s left out; root reads all\n", many(l.Denied, "file", "files"), was(l.Denied))
+	}
+	switch foreign.Kind(from) {
+	case foreign.Systemd, foreign.Apport, foreign.Abrt:
+	default:
+		if len(l.Crashes) == 0 {
+			fmt.Fprintf(out, "sfcore: %s: there is no core; ELF cores are read, and compressed files with \"core\" in their names\n", display.Text(from))
+		}
 	}
 }
 

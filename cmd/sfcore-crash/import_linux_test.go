@@ -186,3 +186,21 @@ func TestImportBroken(t *testing.T) {
 		}
 	}
 }
+
+// A directory without cores is said to have none, and what would be one.
+func TestImportNothing(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.zst"), []byte("\x28\xb5\x2f\xfd"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"import", dir}, {"list", "--from", dir}} {
+		var out, errs bytes.Buffer
+		root := newRootCommand()
+		root.SetArgs(append(args, "--store", filepath.Join(t.TempDir(), "store"), "--config", filepath.Join(dir, "none")))
+		root.SetOut(&out)
+		root.SetErr(&errs)
+		if err := root.ExecuteContext(t.Context()); err != nil || !strings.Contains(errs.String(), dir+": there is no core; ") {
+			t.Errorf("%q: got %q, %v", args, errs.String(), err)
+		}
+	}
+}
