@@ -116,6 +116,8 @@ var imports = map[string]string{
 
 	"test/signatures/programs/first":  "",
 	"test/signatures/programs/second": "",
+	"test/signatures/programs/third":  "",
+	"test/signatures/programs/fourth": "",
 }
 
 // unfindable are package names under which anything could be.
