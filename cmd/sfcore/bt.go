@@ -28,6 +28,7 @@ type btCommand struct {
 	format  string
 	color   string
 	threads []int
+	frames  part
 	verbose bool
 	group   bool
 	source  int
@@ -108,6 +109,7 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	f.Var(&c.user, "user", "with --sandbox: become `UID[:GID]`, without other groups, once the core is open")
 	f.BoolVar(&c.group, "group", false, "print threads with the same stack once: the crashed thread, then the most frequent stack first")
 	f.IntSliceVar(&c.threads, "thread", nil, "print only thread `TID` (repeatable)")
+	f.Var(&c.frames, "frames", "with text: print the innermost `N` frames of each stack, with -N the outermost, or all, also those that a recursion repeats")
 	f.IntVar(&c.source, "source", -1, "print the source line of every frame, and `N` lines around it")
 	f.Lookup("source").DefValue = "0" // so that help shows no default
 	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of every frame that has debug information")
@@ -137,6 +139,9 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	if cmd.Flags().Changed("source") && c.source < 0 {
 		return fmt.Errorf("--source %d: must not be negative", c.source)
+	}
+	if c.frames != (part{}) && c.format != "text" {
+		return fmt.Errorf("--frames needs --format text; --max-frames ends the stacks of every format")
 	}
 	if c.user.Given && !c.sandbox {
 		return errors.New("--user needs --sandbox")
@@ -191,7 +196,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	}
 
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	form := newFormat(c.format, paint, c.verbose, c.sources(t), t.Image())
+	form := newFormat(c.format, paint, c.verbose, c.frames, c.sources(t), t.Image())
 	head := t.Head()
 	if c.picture != nil {
 		hideMappings(c.picture, t)
@@ -364,7 +369,7 @@ type format interface {
 	tail(*report.Document) []byte
 }
 
-func newFormat(name string, paint painter, verbose bool, sources *sources, img *core.Image) format {
+func newFormat(name string, paint painter, verbose bool, show part, sources *sources, img *core.Image) format {
 	switch name {
 	case "json":
 		return jsonFormat{}
@@ -377,5 +382,5 @@ func newFormat(name string, paint painter, verbose bool, sources *sources, img *
 	case "markdown":
 		return newMarkdown(sources, img)
 	}
-	return &textFormat{paint: paint, verbose: verbose, sources: sources, image: img}
+	return &textFormat{paint: paint, verbose: verbose, part: show, sources: sources, image: img}
 }

@@ -16,8 +16,9 @@ import (
 type stackFilter struct {
 	crashed, incomplete bool
 	name, function      string
+	module              string
 
-	names, functions *regexp.Regexp // nil for any
+	names, functions, modules *regexp.Regexp // nil for any
 }
 
 // maxPattern bounds the patterns of a filter, in bytes.
@@ -28,15 +29,19 @@ func (f *stackFilter) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.crashed, "crashed", false, "print only the thread that crashed")
 	flags.StringVar(&f.name, "name", "", "print only threads called `PATTERN`, in which * stands for any characters")
 	flags.StringVar(&f.function, "function", "", "print only stacks with a function that matches the regular expression `RE`")
+	flags.StringVar(&f.module, "module", "", "print only stacks with a frame in a file called `PATTERN`, such as libssl*")
 	flags.BoolVar(&f.incomplete, "incomplete", false, "print only stacks that are not complete")
 }
 
 func (f *stackFilter) check() (err error) {
-	if len(f.name) > maxPattern || len(f.function) > maxPattern {
+	if max(len(f.name), len(f.function), len(f.module)) > maxPattern {
 		return fmt.Errorf("a pattern may have up to %d bytes", maxPattern)
 	}
 	if f.name != "" {
-		f.names = regexp.MustCompile("^(?s:" + strings.ReplaceAll(regexp.QuoteMeta(f.name), `\*`, ".*") + ")$")
+		f.names = wildcard(f.name)
+	}
+	if f.module != "" {
+		f.modules = wildcard(f.module)
 	}
 	if f.function != "" {
 		if f.functions, err = regexp.Compile(f.function); err != nil {
@@ -59,15 +64,29 @@ func (f *stackFilter) stack(th *report.Thread, complete bool) bool {
 	if f.incomplete && complete {
 		return false
 	}
-	if f.functions == nil {
-		return true
-	}
+	return (f.functions == nil || anyFrame(th, f.inFunction)) && (f.modules == nil || anyFrame(th, f.inModule))
+}
+
+func anyFrame(th *report.Thread, is func(*report.Frame) bool) bool {
 	for i := range th.Frames {
-		if fr := &th.Frames[i]; fr.Function != "" && (f.functions.MatchString(fr.Function) || f.functions.MatchString(fr.LinkageName)) {
+		if is(&th.Frames[i]) {
 			return true
 		}
 	}
 	return false
+}
+
+func (f *stackFilter) inFunction(fr *report.Frame) bool {
+	return fr.Function != "" && (f.functions.MatchString(fr.Function) || f.functions.MatchString(fr.LinkageName))
+}
+
+func (f *stackFilter) inModule(fr *report.Frame) bool {
+	return fr.ModuleName != "" && f.modules.MatchString(fr.ModuleName)
+}
+
+// wildcard is a pattern in which * stands for any characters.
+func wildcard(pattern string) *regexp.Regexp {
+	return regexp.MustCompile("^(?s:" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + ")$")
 }
 
 // say says how much of a process is not shown.

@@ -39,6 +39,8 @@ func TestFilters(t *testing.T) {
 			return !th.Complete() && (has("futex")(th) || has("sleep")(th))
 		}},
 		{"--incomplete", func(th *report.Thread) bool { return !th.Complete() }},
+		{"--module thr*s", func(*report.Thread) bool { return true }},
+		{"--module thr --function ^sleep", func(*report.Thread) bool { return false }},
 		{"--crashed --function main", func(*report.Thread) bool { return false }},
 	} {
 		t.Run(tt.flags, func(t *testing.T) {
@@ -103,12 +105,29 @@ func TestFilterNames(t *testing.T) {
 	}
 }
 
+// TestFilterModules has stacks with frames in files.
+func TestFilterModules(t *testing.T) {
+	th := &report.Thread{Frames: []report.Frame{{Function: "f", ModuleName: "libssl.so.3"}, {Function: "main", ModuleName: "server"}, {}}}
+	for pattern, want := range map[string]bool{"libssl*": true, "server": true, "serve": false, "*": true, "libc.so.6": false, "lib[s]*": false} {
+		f := stackFilter{module: pattern}
+		if err := f.check(); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.stack(th, true); got != want {
+			t.Errorf("%q: got %v", pattern, got)
+		}
+	}
+}
+
 // TestFilterErrors has filters that cannot be.
 func TestFilterErrors(t *testing.T) {
 	args := caseArgs(t, "amd64-v2-threads")
 	for flags, want := range map[string]string{
 		"--function (": "--function",
 		"--function " + strings.Repeat("a", 2000): "1000 bytes",
+		"--module " + strings.Repeat("a", 2000):   "1000 bytes",
+		"--frames 0":                              "a number other than 0",
+		"--frames 3 --format json":                "--max-frames",
 	} {
 		_, stderr, code := sfcore(append(append([]string{"bt"}, strings.Fields(flags)...), args...)...)
 		if code != 2 || !strings.Contains(stderr, want) {

@@ -53,7 +53,7 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 	if c.grouped() {
 		threads, groups = groupReported(threads)
 	}
-	form := newFormat(c.format, paint, c.verbose, nil, nil)
+	form := newFormat(c.format, paint, c.verbose, c.frames, nil, nil)
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	_, _ = out.Write(form.head(doc))
 	separator, printed, shown, cut, guessed := "", 0, 0, 0, 0

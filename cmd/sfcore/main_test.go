@@ -43,7 +43,7 @@ func caseArgs(t *testing.T, name string) []string {
 // The text of every core is what it was when somebody looked at it.
 func TestBtGolden(t *testing.T) {
 	testkit.EachCase(t, coresDir, func(t *testing.T, name string) {
-		stdout, _, _ := sfcore(append([]string{"bt"}, caseArgs(t, name)...)...)
+		stdout, _, _ := sfcore(append([]string{"bt", "--frames", "all"}, caseArgs(t, name)...)...)
 		testkit.Golden(t, filepath.Join(coresDir, name, "bt.golden"), []byte(stdout))
 	})
 }

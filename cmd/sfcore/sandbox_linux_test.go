@@ -55,7 +55,7 @@ func inSandbox(t *testing.T, mode string, args ...string) (out string, code int)
 // In a sandbox, the stacks of a core are what they are outside.
 func TestSandboxedBt(t *testing.T) {
 	for _, name := range []string{"amd64-v3-libcdyn-1", "s390x-v3-threads"} {
-		stdout, code := inSandbox(t, "main", append([]string{"bt", "--sandbox"}, caseArgs(t, name)...)...)
+		stdout, code := inSandbox(t, "main", append([]string{"bt", "--sandbox", "--frames", "all"}, caseArgs(t, name)...)...)
 		if code != exitComplete {
 			t.Errorf("%s: got exit code %d", name, code)
 		}

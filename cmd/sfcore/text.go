@@ -18,6 +18,7 @@ import (
 type textFormat struct {
 	paint   painter
 	verbose bool
+	part    part // of each stack
 	sources *sources
 	image   *core.Image // of the process; nil for a report
 }
@@ -97,23 +98,34 @@ func (w *textFormat) thread(b []byte, r *document.Thread) []byte {
 	if len(r.TIDs) > 1 {
 		b = appendIDs(b, r.TIDs)
 	}
-	for i := range r.Frames {
-		b = w.frame(b, &r.Frames[i])
-	}
-	return w.stop(b, &r.Stop)
+	return w.stop(w.frames(b, r.Frames), &r.Stop)
 }
 
-// maxIDs is how many ids of a group are printed: a line or two.
-const maxIDs = 20
+// maxRanges is how many ids and ranges of ids of a group are printed: a few lines.
+const maxRanges = 100
 
-// appendIDs appends the ids of threads or goroutines with the same stack.
+// appendIDs appends the ids of threads or goroutines with the same stack, in order.
 func appendIDs[T int | int64](b []byte, ids []T) []byte {
 	b = append(b, "  ids"...)
-	for _, id := range ids[:min(len(ids), maxIDs)] {
-		b = strconv.AppendInt(append(b, ' '), int64(id), 10)
-	}
-	if len(ids) > maxIDs {
-		b = append(b, " ..."...)
+	ids = slices.Sorted(slices.Values(ids))
+	ranges := 0
+	for i := 0; i < len(ids); ranges++ {
+		last := i
+		for last+1 < len(ids) && ids[last+1] == ids[last]+1 {
+			last++
+		}
+		if last < i+2 { // two are shorter by themselves
+			last = i
+		}
+		if ranges == maxRanges {
+			b = fmt.Appendf(b, " and %d more", len(ids)-i)
+			break
+		}
+		b = strconv.AppendInt(append(b, ' '), int64(ids[i]), 10)
+		if last > i {
+			b = strconv.AppendInt(append(b, '-'), int64(ids[last]), 10)
+		}
+		i = last + 1
 	}
 	return append(b, '\n')
 }

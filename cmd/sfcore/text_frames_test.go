@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/sfcore/sfcore/report"
+)
+
+// framesOf are frames whose pcs are letters.
+func framesOf(pcs string) []report.Frame {
+	var frames []report.Frame
+	for i, c := range pcs {
+		frames = append(frames, report.Frame{Index: i, PC: report.Addr(c)})
+	}
+	return frames
+}
+
+// What a recursion repeats is told in a line, unless all frames or only some are asked for.
+func TestTextFrames(t *testing.T) {
+	index := regexp.MustCompile(`(?m)^  #(\d+) .*\n`)
+	for _, tt := range []struct {
+		pcs, frames string
+		verbose     bool
+		want        string
+	}{
+		{"abc", "", false, "0 1 2 "},
+		{"abbbbbbbb", "", false, "0 1 2 3 4 5 6 7 8 "},
+		{"abbbbbbbbb", "", false, "0 1 [last frame 8 times]"},
+		{"abbbbbbbbbc", "", false, "0 1 [last frame 8 times]10 "},
+		{"xababababab", "", false, "0 1 2 [last 2 frames 4 times]"},
+		{"xabababababay", "", false, "0 1 2 [last 2 frames 4 times]11 12 "},
+		{"abcabcabc", "", false, "0 1 2 3 4 5 6 7 8 "},
+		{"abcdabcdabcd", "", false, "0 1 2 3 4 5 6 7 8 9 10 11 "},
+		{"abcdabcdabcdabcd", "", false, "0 1 2 3 [last 4 frames 3 times]"},
+		{strings.Repeat("abcdefghijklmnop", 5) + "z", "", false, "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 [last 16 frames 4 times]80 "},
+		{strings.Repeat("a", 10) + strings.Repeat("b", 10), "", false, "0 [last frame 9 times]10 [last frame 9 times]"},
+		{"abbbbbbbbb", "", true, "0 1 2 3 4 5 6 7 8 9 "},
+		{"abbbbbbbbb", "all", false, "0 1 2 3 4 5 6 7 8 9 "},
+		{"abcdef", "2", false, "0 1 [4 frames are out]"},
+		{"abcdef", "-2", false, "[4 frames are out]4 5 "},
+		{"abc", "2", false, "0 1 [1 frame is out]"},
+		{"abc", "3", false, "0 1 2 "},
+		{"abc", "-3", false, "0 1 2 "},
+		{strings.Repeat("a", 30), "20", false, "0 [last frame 19 times][10 frames are out]"},
+		{strings.Repeat("a", 30), "-20", false, "[10 frames are out]10 [last frame 19 times]"},
+		{"", "5", false, ""},
+	} {
+		w := textFormat{verbose: tt.verbose}
+		if tt.frames != "" {
+			if err := w.part.Set(tt.frames); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := index.ReplaceAllString(string(w.frames(nil, framesOf(tt.pcs))), "$1 ")
+		got = strings.NewReplacer("  ... the last ", "[last ", " times more\n", " times]", "  ... ", "[", " left out (--frames)\n", " out]").Replace(got)
+		if got != tt.want {
+			t.Errorf("%s, %q: got %q, want %q", tt.pcs, tt.frames, got, tt.want)
+		}
+	}
+}
+
+func TestPart(t *testing.T) {
+	for _, text := range []string{"0", "", "x", "99999999999999999999"} {
+		if p := new(part); p.Set(text) == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+	for _, text := range []string{"7", "-7", "all", "-9223372036854775808"} {
+		p := new(part)
+		if err := p.Set(text); err != nil || p.String() != text {
+			t.Errorf("%q: got %q, %v", text, p, err)
+		}
+		if lo, hi := p.leftOut(3); lo != 3 || hi != 3 {
+			t.Errorf("%q: of 3 frames %d to %d are left out", text, lo, hi)
+		}
+	}
+}
+
+func TestAppendIDs(t *testing.T) {
+	odd := make([]int, maxRanges+5)
+	for i := range odd {
+		odd[i] = 2 * i
+	}
+	for _, tt := range []struct {
+		ids  []int
+		want string
+	}{
+		{[]int{5}, "  ids 5\n"},
+		{[]int{6, 5}, "  ids 5 6\n"},
+		{[]int{7, 5, 6, 9}, "  ids 5-7 9\n"},
+		{[]int{1, 3, 4, 5, 6, 8, 9}, "  ids 1 3-6 8 9\n"},
+		{odd, " 198 and 5 more\n"},
+	} {
+		if got := string(appendIDs(nil, tt.ids)); !strings.HasSuffix(got, tt.want) {
+			t.Errorf("%v: got %q, want %q", tt.ids, got, tt.want)
+		}
+	}
+	if odd[1] != 2 {
+		t.Error(fmt.Sprint("the ids were changed: ", odd))
+	}
+}
