@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,22 @@ func files(least, most int) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// parsing is what strconv says of the value of a flag.
+var parsing = regexp.MustCompile(`strconv\.\w+: parsing "[^"]*": (invalid syntax|value out of range)$`)
+
+// badFlag says in words why the value of a flag is none.
+func badFlag(_ *cobra.Command, err error) error {
+	at := parsing.FindStringSubmatchIndex(err.Error())
+	if at == nil {
+		return err
+	}
+	why := "this is not a number"
+	if err.Error()[at[2]:at[3]] == "value out of range" {
+		why = "this number is too large"
+	}
+	return errors.New(err.Error()[:at[0]] + why)
 }
 
 // group makes a command that only has subcommands refuse unknown ones.

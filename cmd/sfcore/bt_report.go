@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +25,9 @@ func (c *btCommand) readReports(args []string) ([]*report.Document, error) {
 	docs, err := document.Read(args[0], document.NewBudget())
 	if len(docs) > 0 && errors.Is(err, document.ErrBound) {
 		err = nil // it is a problem of the last
+	}
+	if _, bad := strconv.Atoi(args[0]); bad == nil && errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; the stacks of a process: sfcore bt -p %s", err, args[0])
 	}
 	return docs, err
 }

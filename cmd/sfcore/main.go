@@ -84,6 +84,7 @@ reason is printed), 2 if nothing could be done.`,
 		SilenceErrors: true,
 	}
 	root.AddCommand(newBtCommand(), newInfoCommand(), newDiffCommand(), newGoroutinesCommand(), newSigCommand(), newShrinkCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand(), newCrashCommand())
+	root.SetFlagErrorFunc(badFlag)
 	root.InitDefaultCompletionCmd()
 	group(root)
 	for _, cmd := range root.Commands() {
