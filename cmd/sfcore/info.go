@@ -2,38 +2,65 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/sfcore/sfcore/internal/document"
-	"github.com/sfcore/sfcore/report"
-
 	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/document"
+	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/report"
 )
 
 type infoCommand struct {
 	openFlags
 	dlv    dlvFlag
+	pid    int
+	fuse   bool
 	format string
 }
 
 func newInfoCommand() *cobra.Command {
 	c := &infoCommand{}
 	cmd := &cobra.Command{
-		Use:   "info [flags] CORE [EXE] | info [flags] --dlv HOST:PORT [EXE]",
+		Use:   "info [flags] CORE [EXE] | info [flags] -p PID | info [flags] --dlv HOST:PORT [EXE]",
 		Short: "Say why the process stopped, and list its modules",
 		Long: `info prints the signal and its meaning, the command, and the number of threads.
 It lists every module with its build-id, the file that was found for it, and its
 unwind tables, symbols and lines.`,
-		Args: c.dlv.check,
+		Args: c.checkArgs,
 		RunE: c.run,
 	}
 	c.register(cmd)
 	c.dlv.register(cmd)
-	cmd.Flags().StringVar(&c.format, "format", "text", "print text or json")
+	f := cmd.Flags()
+	f.IntVarP(&c.pid, "pid", "p", 0, "tell of live process `PID`, which stands still for that")
+	f.BoolVar(&c.fuse, "fuse", false, "with -p: also open files in FUSE file systems; if one does not answer, sfcore cannot be killed")
+	f.StringVar(&c.format, "format", "text", "print text or json")
 	return cmd
+}
+
+func (c *infoCommand) checkArgs(cmd *cobra.Command, args []string) error {
+	if !cmd.Flags().Changed("pid") {
+		return c.dlv.check(cmd, args)
+	}
+	if c.dlv.addr != "" {
+		return errors.New("-p cannot be combined with --dlv")
+	}
+	return (&liveFlags{pid: c.pid}).check(args)
+}
+
+// open opens what the command line names. Of a live process, hardly any memory is copied.
+func (c *infoCommand) open(ctx context.Context, args []string) (*process.Process, error) {
+	if c.pid != 0 {
+		return c.attach(ctx, c.pid, core.AttachOptions{StackBudget: 4 << 10, StackTotal: 1 << 20, FUSE: c.fuse})
+	}
+	return c.openProcess(ctx, &c.dlv, args)
 }
 
 func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
@@ -44,7 +71,7 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 	if c.format != "text" && c.format != "json" {
 		return fmt.Errorf("--format: unknown format %q; use text or json", c.format)
 	}
-	t, err := c.openProcess(cmd.Context(), &c.dlv, args)
+	t, err := c.open(cmd.Context(), args)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package module
 
 import (
+	"strings"
+
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/sframe"
 )
@@ -14,7 +16,7 @@ func (s *Set) Describe(m *Module) report.Module {
 		CFI: len(m.Tables.CFI) > 0, Symbols: "none",
 	}
 	s.Guard(m.Path, func() {
-		r.Debug = m.DebugFile()
+		r.Debug = s.inRoot(m.DebugFile())
 		if t := m.Tables.SFrame; t != nil {
 			r.SFrame = describeSFrame(t)
 			r.SFrame.File = m.Files.Sidecar
@@ -28,6 +30,14 @@ func (s *Set) Describe(m *Module) report.Module {
 		r.Problems = append(r.Problems, err.Error())
 	}
 	return r
+}
+
+// inRoot returns the name that a live process has for a file below its root directory.
+func (s *Set) inRoot(name string) string {
+	if rest, ok := strings.CutPrefix(name, s.img.Root+"/"); ok && s.img.Root != "" {
+		return "/" + rest
+	}
+	return name
 }
 
 func describeSFrame(s *sframe.Section) *report.SFrame {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/sframe"
 )
@@ -37,6 +38,21 @@ func TestDescribeSFrame(t *testing.T) {
 	} {
 		if got := flagNames(flags); got == nil || strings.Join(got, " ") != want {
 			t.Errorf("%v: got %q, want %q", flags, got, want)
+		}
+	}
+}
+
+// A file below the root directory of a live process is called as the process calls it.
+func TestInRoot(t *testing.T) {
+	for _, tt := range []struct{ root, name, want string }{
+		{"/proc/self/fd/9", "/proc/self/fd/9/usr/lib/debug/a.debug", "/usr/lib/debug/a.debug"},
+		{"/proc/self/fd/9", "/proc/self/fd/99/a", "/proc/self/fd/99/a"},
+		{"/proc/self/fd/9", "/home/a.debug", "/home/a.debug"},
+		{"", "/a", "/a"},
+	} {
+		s := &Set{img: &core.Image{Root: tt.root}}
+		if got := s.inRoot(tt.name); got != tt.want {
+			t.Errorf("%q of %q: got %q, want %q", tt.name, tt.root, got, tt.want)
 		}
 	}
 }

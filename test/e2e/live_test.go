@@ -340,6 +340,24 @@ func TestLiveWorker(t *testing.T) {
 	}
 }
 
+// What is known of a live process is its modules, by the names that it has for them.
+func TestLiveInfo(t *testing.T) {
+	sfcore, l := buildSfcore(t), startLive(t, "depths", "3")
+	out, err := exec.Command(sfcore, "info", "-p", l.pid).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	for _, want := range []string{", pid " + l.pid, "\nthreads: ", "/depths ", "libc.so.6", "[vdso]"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	if strings.Contains(string(out), "/proc/") {
+		t.Errorf("a name is of no use to anybody else:\n%s", out)
+	}
+	l.end(t)
+}
+
 // Of many large stacks the tops are there, and the beginnings, whatever the limit;
 // and the flag that lifts it is named.
 func TestLiveDeepStacks(t *testing.T) {
