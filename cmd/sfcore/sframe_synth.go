@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -120,7 +121,9 @@ func replaceFile(name string, mode os.FileMode, write func(io.Writer) error) err
 		return errors.Join(write(f), f.Close())
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: there is no directory %s; make it first", name, filepath.Dir(name))
+	} else if err != nil {
 		return err
 	}
 	err = errors.Join(write(f), f.Chmod(mode), f.Close())

@@ -142,5 +142,8 @@ func TestSynthUnwritable(t *testing.T) {
 		if code != exitFailed || stdout != "" || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: got exit status %d, %q, %q", args, code, stdout, stderr)
 		}
+		if strings.HasSuffix(strings.Join(args, " "), "/none/x") && !strings.Contains(stderr, "there is no directory ") {
+			t.Errorf("%q: got %q", args, stderr)
+		}
 	}
 }
