@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,6 +57,14 @@ func dyingSubject(t *testing.T, nsIDs bool) (*subject, *Dying, *Image) {
 	return s, d, head
 }
 
+// hasStack reports whether the stack of a thread is in a mapping.
+func hasStack(img *Image, m *Mapping) bool {
+	return slices.ContainsFunc(img.Threads, func(th Thread) bool {
+		sp, _ := th.Regs.Get(img.Arch.SP)
+		return sp >= m.Lo && sp < m.Hi
+	})
+}
+
 // An image of a dying process has the memory that is in no file until it is left, and
 // the stacks also then.
 func TestDyingImage(t *testing.T) {
@@ -81,7 +90,7 @@ func TestDyingImage(t *testing.T) {
 			}
 		}
 		switch pm := &d.visit.maps[i]; {
-		case m.Path == "" && pm.write:
+		case m.Path == "" && pm.write && !hasStack(img, m): // of which the top is copied
 			anon = m
 		case m.File != "" && m.Exec && !pm.write:
 			file = m
