@@ -68,8 +68,11 @@ async function openAll(browser) {
 async function large(browser) {
   const page = await open(browser, files[0]);
   const r = { noted: page.noted };
-  r.drawn = await page.evaluate(() => performance.getEntriesByName("sfcore-drawn")[0].startTime);
-  r.painted = await page.evaluate(() => performance.getEntriesByType("paint").find((e) => e.name === "first-contentful-paint").startTime);
+  const drawn = await page.waitForFunction(() => performance.getEntriesByName("sfcore-drawn")[0]);
+  r.drawn = await drawn.evaluate((e) => e.startTime);
+  // The browser notes a paint after it was made, which may be after the drawing.
+  const painted = await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint", "paint")[0]);
+  r.painted = await painted.evaluate((e) => e.startTime);
   r.pixels = () => page.locator("#canvas").evaluate((c) => {
     const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
     let sum = 0;

@@ -129,6 +129,7 @@ int main(int argc, char **argv) {
 	printf("ready %d\n", getpid());
 	fflush(stdout);
 	if (!strcmp(mode, "lock")) {
+		mlockall(MCL_CURRENT); // a page fault of this thread would wait for the lock, too
 		*(char *)(dirty = map(partly, 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED)) = 1;
 		start(locks, 0);
 	}
