@@ -32,7 +32,7 @@ func newSigCommand() *cobra.Command {
 		Long: `sig prints three hashes of the stack of the thread that crashed, and a title. It
 reads core files, and documents that bt --format json printed.
 
-  fine     the fault and the first 4 functions that tell something
+  fine     the fault and the first 3 functions that tell something
   coarse   the same functions without parameters and template arguments: it is
            the same for other builds, compilers and architectures
   address  the build-id and offset of every frame: it needs no symbols

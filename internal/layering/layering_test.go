@@ -118,6 +118,7 @@ var imports = map[string]string{
 	"test/signatures/programs/second": "",
 	"test/signatures/programs/third":  "",
 	"test/signatures/programs/fourth": "",
+	"test/signatures/programs/fifth":  "",
 }
 
 // unfindable are package names under which anything could be.

@@ -57,7 +57,7 @@ type Frame struct {
 }
 
 // depth is how many relevant frames count for Fine and Coarse.
-const depth = 4
+const depth = 3
 
 // ErrNoCrash is returned for a report in which no thread crashed.
 var ErrNoCrash = errors.New("no thread of the process has crashed")
