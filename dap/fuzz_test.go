@@ -5,8 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/process"
 )
 
 // fuzzArguments are arguments that requests are made with, whether they fit or
@@ -43,6 +47,7 @@ func FuzzSession(f *testing.F) {
 	f.Add(append(start, index("disassemble"), 15, index("disassemble"), 16, index("readMemory"), 15, index("evaluate"), 18, index("evaluate"), 19))
 	f.Add(append(start, index("source"), 12, index("modules"), 0, index("loadedSources"), 0, index("completions"), 22, 255, 3, index("pause"), 10))
 	f.Add([]byte{index("threads"), 0, 255, 0, index("disconnect"), 0, index("threads"), 0})
+	open := openOnce(f, cores+"amd64-v3-threads/core.zst")
 	f.Fuzz(func(t *testing.T, program []byte) {
 		var input bytes.Buffer
 		var want []int
@@ -65,7 +70,7 @@ func FuzzSession(f *testing.F) {
 			}
 		}
 		var out bytes.Buffer
-		if err := (&Server{Open: openCore}).Serve(context.Background(), &input, &out); err != nil {
+		if err := (&Server{Open: open}).Serve(context.Background(), &input, &out); err != nil {
 			t.Fatalf("got error %v", err)
 		}
 		var got []int
@@ -83,6 +88,23 @@ func FuzzSession(f *testing.F) {
 			t.Errorf("got answers to %v, want %v", got, want)
 		}
 	})
+}
+
+// openOnce opens a core for all sessions: images do not change, and unpacking one takes
+// longer than a session. There is no other core.
+func openOnce(f *testing.F, name string) func(context.Context, Spec, func(done, total int64)) (*process.Process, error) {
+	img, err := core.Open(f.Context(), name, core.Options{}) //nolint:forbidigo // as openCore
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(img.OnClose)
+	img.OnClose = nil // sessions end, and the image stays
+	return func(_ context.Context, p Spec, _ func(done, total int64)) (*process.Process, error) {
+		if p.Core != name {
+			return nil, os.ErrNotExist
+		}
+		return process.New(img, p.Options), nil
+	}
 }
 
 // FuzzMessages gives any bytes to the adapter. It ends, and what it answers are

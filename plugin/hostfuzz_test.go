@@ -111,6 +111,7 @@ func FuzzHostAnswers(f *testing.F) {
 	}
 	f.Add(seeds[0], seeds[1], seeds[2], seeds[3], true)
 	f.Add(seeds[0], seeds[1], seeds[2], []byte("\xe8\x00\x00\x00\x00\x00\x00\x40\x00\x00\x00\x00\x00\x00\x7f\x00"), false)
+	root := f.TempDir()
 	f.Fuzz(func(t *testing.T, process, threads, mappings, memory []byte, lie bool) {
 		rpc := &anyHost{process, threads, mappings, memory, lie}
 		mem, err := newHostMemory(t.Context(), rpc)
@@ -123,16 +124,16 @@ func FuzzHostAnswers(f *testing.F) {
 			t.Fatalf("got %v, %v", img, err)
 		}
 		if img != nil {
-			walkAll(t, img)
+			walkAll(t, img, root)
 		}
 	})
 }
 
 // walkAll walks all stacks, which are at most as long as was asked for.
-func walkAll(t *testing.T, img *core.Image) {
+func walkAll(t *testing.T, img *core.Image, root string) {
 	t.Helper()
-	const limit = 100
-	tgt := process.New(img, process.Options{Sysroot: t.TempDir(), MaxFrames: limit, MaxTime: maxWalk})
+	const limit = 8
+	tgt := process.New(img, process.Options{Sysroot: root, MaxFrames: limit, MaxTime: maxWalk})
 	defer tgt.Close()
 	for _, th := range tgt.Threads() {
 		if s, err := tgt.Stack(th.ID); err != nil || len(s.Frames) > limit {

@@ -11,6 +11,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/report"
 )
 
 const localsDir = "../testdata/locals"
@@ -30,10 +31,19 @@ func openLocals(t testing.TB, name string) *process.Process {
 // variablesOf returns the variables of the first thread, a line each.
 func variablesOf(t testing.TB, tg *process.Process) string {
 	t.Helper()
+	return listVariables(withVariables(tg))
+}
+
+// withVariables describes the first thread with its variables.
+func withVariables(tg *process.Process) *report.Thread {
 	w := tg.NewWalker()
 	s := w.Walk(tg.Threads()[0])
 	r := w.Describe(s, false)
 	w.AddVariables(s, r)
+	return r
+}
+
+func listVariables(r *report.Thread) string {
 	var b strings.Builder
 	for i := range r.Frames {
 		f := &r.Frames[i]

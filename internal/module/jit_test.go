@@ -129,7 +129,7 @@ func (p *jitProcess) set(t *testing.T) *Set {
 			{Lo: jitStack, Hi: jitStack + 0x1000},
 		},
 	}
-	set := Find(img, Options{Sysroot: t.TempDir()})
+	set := Find(img, Options{Sysroot: "testdata"}) // which has no program
 	s := set.siteOf(jitProgram + 0x1000)
 	s.once.Do(func() {
 		l := loader{site: s, m: &Module{Path: s.path, Lo: s.lo, Hi: s.hi}}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -55,16 +56,20 @@ func openKept(opts Options) *kept {
 		k.file = "" // nor is it replaced
 		return k
 	}
-	lines := bufio.NewScanner(f)
+	k.read(f)
+	return k
+}
+
+func (k *kept) read(r io.Reader) {
+	lines := bufio.NewScanner(r)
 	if !lines.Scan() || lines.Text() != keptHeader {
-		return k
+		return
 	}
 	for lines.Scan() && len(k.ids) < maxListed {
 		if name, id, ok := parseKept(lines.Text()); ok {
 			k.ids[name] = id
 		}
 	}
-	return k
 }
 
 func parseKept(line string) (name string, k keptID, ok bool) {
@@ -99,7 +104,17 @@ func (k *kept) save(files []entry, ids []string) {
 	if err != nil {
 		return
 	}
-	out := bufio.NewWriter(tmp)
+	err = writeKept(tmp, files, ids)
+	if closed := tmp.Close(); err == nil {
+		err = closed
+	}
+	if err != nil || os.Rename(tmp.Name(), k.file) != nil {
+		_ = os.Remove(tmp.Name())
+	}
+}
+
+func writeKept(w io.Writer, files []entry, ids []string) error {
+	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, keptHeader)
 	for i := range files {
 		e, id := &files[i], ids[i]
@@ -108,11 +123,5 @@ func (k *kept) save(files []entry, ids []string) {
 		}
 		fmt.Fprintf(out, "%d %d %d %s %s\n", e.stamp.mtime, e.stamp.size, e.stamp.inode, id, strconv.Quote(e.name))
 	}
-	err = out.Flush()
-	if closed := tmp.Close(); err == nil {
-		err = closed
-	}
-	if err != nil || os.Rename(tmp.Name(), k.file) != nil {
-		_ = os.Remove(tmp.Name())
-	}
+	return out.Flush()
 }

@@ -25,6 +25,22 @@ func packedSymbols(t testing.TB) []byte {
 	return append([]byte(nil), data...)
 }
 
+// withDictionary returns an xz stream that asks for a dictionary of another size.
+func withDictionary(t testing.TB, packed []byte, size byte) []byte {
+	t.Helper()
+	packed = bytes.Clone(packed)
+	// The block header [.xz 1.2.1, 3.1] ends in: LZMA2, 1 byte of properties,
+	// which is the dictionary size, padding, CRC.
+	header := packed[12 : 12+(int(packed[12])+1)*4]
+	filter := bytes.Index(header, []byte{0x21, 1})
+	if filter < 0 {
+		t.Fatalf("got block header % x, want LZMA2", header)
+	}
+	header[filter+2] = size
+	binary.LittleEndian.PutUint32(header[len(header)-4:], crc32.ChecksumIEEE(header[:len(header)-4]))
+	return packed
+}
+
 func TestDebugdata(t *testing.T) {
 	o := New(parseFile(t, minidebug))
 	if got := o.Lookup(0x1125, nil); len(got) != 1 || got[0].Func != "boom" || got[0].From != FromGNUDebugdata {
@@ -53,16 +69,7 @@ func TestDebugdataIsLazy(t *testing.T) {
 
 func TestDebugdataDamage(t *testing.T) {
 	good := packedSymbols(t)
-	hugeDictionary := append([]byte(nil), good...)
-	// The block header [.xz 1.2.1, 3.1] ends in: LZMA2, 1 byte of properties,
-	// which is the dictionary size, padding, CRC.
-	header := hugeDictionary[12 : 12+(int(hugeDictionary[12])+1)*4]
-	filter := bytes.Index(header, []byte{0x21, 1})
-	if filter < 0 {
-		t.Fatalf("got block header % x, want LZMA2", header)
-	}
-	header[filter+2] = 39 // 3 GiB
-	binary.LittleEndian.PutUint32(header[len(header)-4:], crc32.ChecksumIEEE(header[:len(header)-4]))
+	const hugeDictionary = 39 // 3 GiB
 	for _, tt := range []struct {
 		name   string
 		packed []byte
@@ -71,7 +78,7 @@ func TestDebugdataDamage(t *testing.T) {
 		{"no xz", []byte("\x7fELF and more")},
 		{"cut off", good[:len(good)/2]},
 		{"changed", append(append([]byte(nil), good[:100]...), make([]byte, len(good)-100)...)},
-		{"huge dictionary", hugeDictionary},
+		{"huge dictionary", withDictionary(t, good, hugeDictionary)},
 	} {
 		e := program(binary.LittleEndian)
 		e.Sections = append(e.Sections, testkit.ELFSection{Name: debugdataSection, Type: elfx.SectProgbits, Data: tt.packed})
