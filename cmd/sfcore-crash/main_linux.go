@@ -5,7 +5,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/sfcore/sfcore/internal/command"
 	"github.com/sfcore/sfcore/internal/crash"
 	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/display"
@@ -54,6 +57,7 @@ decides that.`,
 	root.PersistentFlags().StringVar(&c.file, "config", crash.ConfigFile, "read the configuration in `FILE`")
 	root.PersistentFlags().StringVar(&c.dir, "store", "", "use the store in `DIR` instead of that of the configuration")
 	root.AddCommand(newPipeCommand(c), newDaemonCommand(c), newWatchCommand(c), newImportCommand(c), newResymbolizeCommand(c), newRenameCommand(), newReadCommand(), newReadCoreCommand(), newTestCrashCommand(), newListCommand(c), newShowCommand(c), newInfoCommand(c), newStacksCommand(c), newDumpCommand(c), newTopCommand(c), newStatsCommand(c), newServeCommand(c), newRemoveCommand(c), newStatusCommand(c), newInstallCommand(c), newUninstallCommand())
+	command.Prepare(root)
 	return root
 }
 
@@ -74,8 +78,10 @@ func (s *settings) store() (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(c.Store); err != nil {
-		return nil, fmt.Errorf("no crash was kept yet: %w", err)
+	if _, err := os.Stat(c.Store); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no crash was kept yet: the store %s does not exist; --store names another", c.Store)
+	} else if err != nil {
+		return nil, err
 	}
 	return c.OpenStore()
 }

@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"regexp"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,55 +26,6 @@ func files(least, most int) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-// parsing is what strconv says of the value of a flag.
-var parsing = regexp.MustCompile(`strconv\.\w+: parsing "[^"]*": (invalid syntax|value out of range)$`)
-
-// badFlag says in words why the value of a flag is none.
-func badFlag(_ *cobra.Command, err error) error {
-	at := parsing.FindStringSubmatchIndex(err.Error())
-	if at == nil {
-		return err
-	}
-	why := "this is not a number"
-	if err.Error()[at[2]:at[3]] == "value out of range" {
-		why = "this number is too large"
-	}
-	return errors.New(err.Error()[:at[0]] + why)
-}
-
-// group makes a command that only has subcommands refuse unknown ones.
-func group(cmd *cobra.Command) {
-	cmd.SuggestionsMinimumDistance = 2
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		return unknownCommand(cmd, args[0])
-	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	cmd.DisableFlagsInUseLine = true
-}
-
-// helpTopic checks that the argument of help is a command.
-func helpTopic(help *cobra.Command, args []string) error {
-	cmd, rest, err := help.Root().Find(args)
-	if err == nil && len(rest) > 0 {
-		err = unknownCommand(cmd, rest[0])
-	}
-	return err
-}
-
-// unknownCommand reports an unknown subcommand and suggests similar ones.
-func unknownCommand(cmd *cobra.Command, name string) error {
-	hint := ""
-	if _, err := os.Stat(name); err == nil && !cmd.HasParent() {
-		hint = "; to print the stacks of a core file: sfcore bt " + name
-	} else if similar := cmd.SuggestionsFor(name); len(similar) > 0 {
-		hint = "; did you mean " + strings.Join(similar, " or ") + "?"
-	}
-	return fmt.Errorf("unknown command %q for %s%s", name, cmd.CommandPath(), hint)
 }
 
 // checkDirs checks that the directories that a flag names exist, and those of

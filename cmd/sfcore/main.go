@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/internal/command"
 )
 
 // Exit codes of every command.
@@ -84,17 +86,6 @@ reason is printed), 2 if nothing could be done.`,
 		SilenceErrors: true,
 	}
 	root.AddCommand(newBtCommand(), newInfoCommand(), newDiffCommand(), newGoroutinesCommand(), newSigCommand(), newShrinkCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand(), newCrashCommand())
-	root.SetFlagErrorFunc(badFlag)
-	root.InitDefaultCompletionCmd()
-	group(root)
-	for _, cmd := range root.Commands() {
-		if !cmd.Runnable() {
-			group(cmd)
-		}
-	}
-	root.InitDefaultHelpCmd()
-	if help, _, err := root.Find([]string{"help"}); err == nil {
-		help.Args = helpTopic
-	}
+	command.Prepare(root)
 	return root
 }

@@ -1,0 +1,80 @@
+// Package command has the manners that the command lines of sfcore's programs share:
+// what they say of unknown commands and of bad values of flags.
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Prepare gives them to root and to all commands below it, which have been added to it.
+func Prepare(root *cobra.Command) {
+	root.SetFlagErrorFunc(badFlag)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	group(root)
+	for _, cmd := range root.Commands() {
+		switch {
+		case cmd.Name() == "help":
+			cmd.Args = topic
+		case !cmd.Runnable():
+			group(cmd)
+		}
+	}
+}
+
+// group makes a command that only has subcommands refuse unknown ones.
+func group(cmd *cobra.Command) {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return unknown(cmd, args[0])
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.DisableFlagsInUseLine = true
+}
+
+// topic checks that the argument of help is a command.
+func topic(help *cobra.Command, args []string) error {
+	cmd, rest, err := help.Root().Find(args)
+	if err == nil && len(rest) > 0 {
+		err = unknown(cmd, rest[0])
+	}
+	return err
+}
+
+// unknown reports an unknown subcommand and suggests similar ones.
+func unknown(cmd *cobra.Command, name string) error {
+	hint := ""
+	if cmd.SuggestionsMinimumDistance = 2; len(name) <= 3 {
+		cmd.SuggestionsMinimumDistance = 1
+	}
+	if _, err := os.Stat(name); err == nil && !cmd.HasParent() {
+		hint = "; to print the stacks of a core file: sfcore bt " + name
+	} else if similar := cmd.SuggestionsFor(name); len(similar) > 0 {
+		hint = "; did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	return fmt.Errorf("unknown command %q for %s%s", name, cmd.CommandPath(), hint)
+}
+
+// parsing is what strconv says of the value of a flag.
+var parsing = regexp.MustCompile(`strconv\.\w+: parsing "[^"]*": (invalid syntax|value out of range)$`)
+
+// badFlag says in words why the value of a flag is none.
+func badFlag(_ *cobra.Command, err error) error {
+	at := parsing.FindStringSubmatchIndex(err.Error())
+	if at == nil {
+		return err
+	}
+	why := "this is not a number"
+	if err.Error()[at[2]:at[3]] == "value out of range" {
+		why = "this number is too large"
+	}
+	return errors.New(err.Error()[:at[0]] + why)
+}

@@ -1,0 +1,41 @@
+package command
+
+import (
+	"io"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+func TestPrepare(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string // the error
+	}{
+		{[]string{"list"}, ""},
+		{nil, ""},
+		{[]string{"lits"}, `unknown command "lits" for crash; did you mean list?`},
+		{[]string{"xyz"}, `unknown command "xyz" for crash`},
+		{[]string{"command.go"}, `unknown command "command.go" for crash; to print the stacks of a core file: sfcore bt command.go`},
+		{[]string{"store", "list"}, `unknown command "list" for crash store`},
+		{[]string{"help", "lits"}, `unknown command "lits" for crash; did you mean list?`},
+		{[]string{"list", "-n", "x"}, `invalid argument "x" for "-n, --lines" flag: this is not a number`},
+		{[]string{"list", "-n", "99999999999999999999"}, `invalid argument "99999999999999999999" for "-n, --lines" flag: this number is too large`},
+	} {
+		root, below := &cobra.Command{Use: "crash", SilenceErrors: true, SilenceUsage: true}, &cobra.Command{Use: "store"}
+		list := &cobra.Command{Use: "list", Run: func(*cobra.Command, []string) {}}
+		list.Flags().IntP("lines", "n", 0, "")
+		below.AddCommand(&cobra.Command{Use: "show", Run: func(*cobra.Command, []string) {}})
+		root.AddCommand(list, below, &cobra.Command{Use: "top", Run: func(*cobra.Command, []string) {}})
+		Prepare(root)
+		root.SetArgs(append([]string{}, tt.args...))
+		root.SetOut(io.Discard)
+		err, got := root.Execute(), ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.args, got, tt.want)
+		}
+	}
+}
