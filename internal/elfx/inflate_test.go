@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sfcore/sfcore/internal/testkit"
@@ -173,7 +174,7 @@ func TestDecompressLimits(t *testing.T) {
 		} {
 			data := testkit.New(order).D32(77, 0).D64(tt.size, 1).Zero(max(0, tt.packed-24)).Done()[:tt.packed]
 			f := &File{order: order}
-			out, err := f.decompress(data)
+			out, err := f.openPacked(data).prefix(1, nil)
 			if out != nil || err == nil || err.Msg != tt.want {
 				t.Errorf("%s, %d bytes of %d: got %v, want %s", name, tt.size, tt.packed, err, tt.want)
 			}
@@ -192,15 +193,72 @@ func TestDecompressErrors(t *testing.T) {
 		stream []byte
 		want   string
 	}{
-		"zlib":             {1, []byte("not zlib, certainly"), "zlib: invalid header"},
+		"zlib":             {1, []byte("not zlib, certainly"), "the zlib stream is damaged"},
 		"zstd":             {2, []byte("not zstd, certainly"), "magic number mismatch"},
 		"too large window": {2, frame(17<<3 | 1), "window size exceeded"},
 		"ends early":       {2, frame(0), "unexpected EOF"},
 	} {
 		f := &File{order: order, Budget: new(Budget)}
-		_, err := f.decompress(testkit.New(order).D32(tt.kind, 0).D64(5, 1).Raw(tt.stream).Done())
+		_, err := f.openPacked(testkit.New(order).D32(tt.kind, 0).D64(5, 1).Raw(tt.stream).Done()).prefix(5, new(Budget))
 		if err == nil || !strings.Contains(err.Msg, tt.want) {
 			t.Errorf("%s: got %v, want %s", name, err, tt.want)
 		}
+	}
+}
+
+// TestSectionPrefix asks for more and more of a compressed section: each time that much
+// comes, not all of it, and what came before stays as it is.
+func TestSectionPrefix(t *testing.T) {
+	text := make([]byte, 600_000)
+	for i := range text {
+		text[i] = byte(i * i >> 9)
+	}
+	var z bytes.Buffer
+	w := zlib.NewWriter(&z)
+	_, _ = w.Write(text)
+	_ = w.Close()
+	enc, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, stream := range map[uint32][]byte{compressZlib: z.Bytes(), compressZstd: enc.EncodeAll(text, nil)} {
+		order := binary.LittleEndian
+		body := testkit.New(order).D32(kind, 0).D64(uint64(len(text)), 1).Raw(stream).Done()
+		im := image{sections: []Section{{}, {Name: ".a", Type: SectProgbits, Flags: SectCompressed, Off: bodyOff, Size: uint64(len(body))}, {}}, body: body}
+		f, err := Parse(im.build(order))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := f.Section(".a")
+		var parts [][]byte
+		for n := 1; n < len(text); n *= 3 {
+			got, err := f.SectionPrefix(s, uint64(n))
+			if err != nil || len(got) < n || len(got) > n+1000 || !bytes.HasPrefix(text, got) {
+				t.Fatalf("kind %d: got %d bytes, %v, want %d", kind, len(got), err, n)
+			}
+			parts = append(parts, got)
+		}
+		if got, err := f.SectionData(s); err != nil || !bytes.Equal(got, text) {
+			t.Errorf("kind %d: got %d bytes, %v, of the whole", kind, len(got), err)
+		}
+		for _, p := range parts {
+			if !bytes.HasPrefix(text, p) {
+				t.Errorf("kind %d: the first %d bytes have changed", kind, len(p))
+			}
+		}
+	}
+}
+
+// A stream whose file shrank while it was read is not continued.
+func TestPackedFaulted(t *testing.T) {
+	p := &packed{size: 10, in: 10, read: func() uint64 { return 0 }}
+	p.more = func([]byte, int) ([]byte, error) { panic("a fault") }
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = p.prefix(5, new(Budget))
+	}()
+	p.more = func(out []byte, n int) ([]byte, error) { return append(out, make([]byte, n)...), nil }
+	if got, err := p.prefix(5, new(Budget)); len(got) > 0 || err != faulted {
+		t.Errorf("got %d bytes, %v, want %v", len(got), err, faulted)
 	}
 }

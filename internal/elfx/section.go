@@ -3,6 +3,7 @@ package elfx
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"sync"
 )
 
@@ -198,7 +199,11 @@ func (f *File) sectionAt(i uint64) (Section, bool) {
 // the section is compressed. That memory is kept for the next call, and shared by
 // sections with the same bytes; File.Budget bounds it. If the file does not hold the
 // whole contents, the part that is there comes with an error.
-func (f *File) SectionData(s *Section) ([]byte, error) {
+func (f *File) SectionData(s *Section) ([]byte, error) { return f.SectionPrefix(s, math.MaxUint64) }
+
+// SectionPrefix is SectionData for at least the first n bytes. A compressed section is
+// inflated no further than that. What an earlier call returned stays as it is.
+func (f *File) SectionPrefix(s *Section, n uint64) ([]byte, error) {
 	if s.Type == SectNobits {
 		return nil, nil
 	}
@@ -207,7 +212,7 @@ func (f *File) SectionData(s *Section) ([]byte, error) {
 		return data, &FormatError{Off: s.Off, Field: "sh_size", Msg: fmt.Sprintf("section %s: the file holds %d of %d bytes", s.Name, len(data), s.Size)}
 	}
 	if s.Flags&SectCompressed != 0 {
-		return f.inflated.section(f, s, data)
+		return f.inflated.section(f, s, data, n)
 	}
 	return data, nil
 }

@@ -31,9 +31,10 @@ const (
 // other than tests may import, from the bottom up. internal/testkit is only
 // in the list of test/hostile, which makes inputs.
 var imports = map[string]string{
-	"memreader":     "",
-	"arch":          "",
-	"internal/elfx": "arch memreader",
+	"memreader":        "",
+	"arch":             "",
+	"internal/inflate": "",
+	"internal/elfx":    "arch internal/inflate memreader",
 
 	"internal/limit":      "",
 	"internal/compressed": "",
