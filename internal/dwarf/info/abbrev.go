@@ -26,8 +26,8 @@ type abbrevs struct {
 	byCode []abbrev           // codes from 1 on, as compilers number them
 	others map[uint64]*abbrev // all other codes
 	done   bool
-	kept   *int // of the file: what its tables take, as for maxAbbrevs
-	taken  int  // of that, what this table takes
+	file   *file
+	taken  int // what the table takes, as for maxAbbrevs
 }
 
 const (
@@ -55,8 +55,23 @@ func (t *abbrevs) find(code uint64, w *work) *abbrev {
 	}
 }
 
+// usualTable is how many bytes of a table are inflated at first: most are smaller.
+const usualTable = 32 << 10
+
 // decode decodes one more abbreviation, unless the table ends.
 func (t *abbrevs) decode(w *work) bool {
+	begin := t.r.pos
+	if t.decodeNext(w) {
+		return true
+	}
+	if !t.r.short || t.file.whole[secAbbrev] {
+		return false
+	}
+	t.r.data, t.r.pos, t.r.short = t.file.data(secAbbrev), begin, false
+	return t.decodeNext(w)
+}
+
+func (t *abbrevs) decodeNext(w *work) bool {
 	code := t.r.uleb()
 	if code == 0 || t.r.short || !w.spend(abbrevWork) || !t.take(4, w) {
 		return false
@@ -95,7 +110,7 @@ var errAbbrevs = errors.New("debug information: a table of abbreviations is too 
 
 // take counts what the table takes, and reports whether there may be more.
 func (t *abbrevs) take(n int, w *work) bool {
-	*t.kept += n
+	t.file.keptAbbrevs += n
 	if t.taken += n; t.taken > maxAbbrevs {
 		w.fail(errAbbrevs)
 		return false

@@ -12,9 +12,8 @@ type entry struct {
 
 // entries reads the entries of a unit one after the other.
 func (u *unit) entries(off uint64) reader {
-	r := u.file.reader(secInfo, off)
-	r.data = r.data[:min(u.end, uint64(len(r.data)))]
-	return r
+	data := u.file.contents[secInfo]
+	return reader{data: data[:min(u.end, uint64(len(data)))], pos: off, big: u.file.big}
 }
 
 // next reads the code of the next entry. It returns a nil abbrev at the end of

@@ -2,6 +2,7 @@ package info
 
 import (
 	"encoding/hex"
+	"math"
 	"slices"
 
 	"github.com/sfcore/sfcore/internal/elfx"
@@ -33,8 +34,8 @@ var sectionNames = [numSections]string{
 
 // file is a set of sections that refer to each other.
 type file struct {
-	contents [numSections][]byte
-	loaded   [numSections]bool
+	contents [numSections][]byte // as far as they were needed
+	whole    [numSections]bool   // contents will not become more
 	elf      *elfx.File
 	suffix   string // of the names of sections: ".dwo" in split files
 	big      bool
@@ -43,8 +44,9 @@ type file struct {
 	// keptAbbrevs is what these tables take, as for maxAbbrevs.
 	keptAbbrevs int
 	units       map[uint64]*unit // by offset
-	offsets     []uint64         // of all units, once listed
-	listed      bool
+	offsets     []uint64         // of the units before next
+	next        uint64           // the offset of the first unit that is not listed
+	listed      bool             // there is no such unit
 	alt         *file
 	altDone     bool
 	types       typeUnits
@@ -55,21 +57,42 @@ func newFile(d *Data, f *elfx.File, suffix string) *file {
 	return &file{d: d, elf: f, suffix: suffix, big: f.BigEndian, abbrevs: map[uint64]*abbrevs{}, units: map[uint64]*unit{}}
 }
 
-// data returns the contents of a section, which are a part of the mapped file
-// unless the section is compressed.
-func (f *file) data(s section) []byte {
-	if f.loaded[s] {
+// ahead is how many bytes more than those that are asked for are inflated at once.
+const ahead = 16 << 10
+
+// prefix returns at least the first n bytes of a section, or all if there are fewer.
+// They are a part of the mapped file unless the section is compressed.
+func (f *file) prefix(s section, n uint64) []byte {
+	if n <= uint64(len(f.contents[s])) || f.whole[s] {
 		return f.contents[s]
 	}
-	f.loaded[s] = true
-	if h := f.elf.Section(sectionNames[s] + f.suffix); h != nil {
-		data, err := f.elf.SectionData(h)
-		if err != nil {
-			f.fail(err)
-		}
-		f.contents[s] = data
+	h := f.elf.Section(sectionNames[s] + f.suffix)
+	if h == nil {
+		f.whole[s] = true
+		return nil
 	}
-	return f.contents[s]
+	data, err := f.elf.SectionPrefix(h, n+min(ahead, math.MaxUint64-n))
+	if err != nil {
+		f.fail(err)
+	}
+	f.contents[s], f.whole[s] = data, err != nil || uint64(len(data)) < n
+	return data
+}
+
+// data returns the contents of a section.
+func (f *file) data(s section) []byte { return f.prefix(s, math.MaxUint64) }
+
+// beginning is how many bytes of a string are inflated at first. Few are longer.
+const beginning = 1 << 10
+
+// text returns the string at an offset of a section.
+func (f *file) text(s section, off uint64) []byte {
+	for n := uint64(beginning); ; n *= 8 {
+		r := reader{data: f.prefix(s, off+min(n, math.MaxUint64-off)), pos: off}
+		if text := r.cstring(); !r.short || f.whole[s] {
+			return text
+		}
+	}
 }
 
 // reader returns a reader of a section from an offset on.
@@ -97,7 +120,7 @@ func (f *file) abbrevsAt(off uint64) *abbrevs {
 		if f.keptAbbrevs > maxAbbrevs {
 			f.forget()
 		}
-		t = &abbrevs{r: f.reader(secAbbrev, off), kept: &f.keptAbbrevs}
+		t = &abbrevs{file: f, r: reader{data: f.prefix(secAbbrev, off+min(usualTable, math.MaxUint64-off)), pos: off, big: f.big}}
 		f.abbrevs[off] = t
 	}
 	return t
@@ -108,27 +131,34 @@ func (f *file) abbrevsAt(off uint64) *abbrevs {
 const maxUnits = 1 << 22
 
 // unitOffsets returns where units begin, reading all their lengths.
-func (f *file) unitOffsets() []uint64 {
-	if f.listed {
-		return f.offsets
-	}
-	f.listed = true
-	r := f.reader(secInfo, 0)
-	for r.more() && len(f.offsets) < maxUnits && f.d.work.spend(entryWork) {
-		off := r.pos
-		n, _ := r.length()
-		if r.take(n); r.short {
-			f.bad(secInfo, off, "unit_length", "the unit does not end within the section")
+func (f *file) unitOffsets() []uint64 { return f.unitsTo(math.MaxUint64) }
+
+// maxLength is the size of the largest initial length.
+const maxLength = 12
+
+// unitsTo returns where units begin, at least up to the unit that holds an offset.
+func (f *file) unitsTo(off uint64) []uint64 {
+	for !f.listed && f.next <= off {
+		r := reader{data: f.prefix(secInfo, f.next+maxLength), pos: f.next, big: f.big}
+		if !r.more() || len(f.offsets) >= maxUnits || !f.d.work.spend(entryWork) {
+			f.listed = true
 			break
 		}
-		f.offsets = append(f.offsets, off)
+		n, _ := r.length()
+		r.data = f.prefix(secInfo, r.pos+n)
+		if r.take(n); r.short {
+			f.bad(secInfo, f.next, "unit_length", "the unit does not end within the section")
+			f.listed = true
+			break
+		}
+		f.offsets, f.next = append(f.offsets, f.next), r.pos
 	}
 	return f.offsets
 }
 
 // unitHolding returns the unit that an offset may be in, or nil.
 func (f *file) unitHolding(off uint64) *unit {
-	offsets := f.unitOffsets()
+	offsets := f.unitsTo(off)
 	i, found := slices.BinarySearch(offsets, off)
 	if !found {
 		i--

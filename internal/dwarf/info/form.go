@@ -131,8 +131,7 @@ func (u *unit) str(v value) string {
 // text is str without a copy: a table may name one long string many times.
 func (u *unit) text(v value) []byte {
 	at := func(s section, off uint64) []byte {
-		r := u.file.reader(s, off)
-		return r.cstring()
+		return u.file.text(s, off)
 	}
 	switch v.form {
 	case formString:
@@ -143,8 +142,7 @@ func (u *unit) text(v value) []byte {
 		return at(secLineStr, v.num)
 	case formStrpSup, formGNUStrpAlt:
 		if alt := u.file.supplement(); alt != nil {
-			r := alt.reader(secStr, v.num)
-			return r.cstring()
+			return alt.text(secStr, v.num)
 		}
 	case formStrx, formGNUStrIndex, formStrx1, formStrx1 + 1, formStrx1 + 2, formStrx4:
 		if off, ok := u.indexed(secStrOffsets, u.strOffsets, v.num, u.offsetSize); ok {

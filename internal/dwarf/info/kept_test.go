@@ -13,7 +13,7 @@ func TestAbbreviationsBounded(t *testing.T) {
 	long := append([]byte{1, 0x2e, 0, 0, 0, 2, 0x34, 0}, bytes.Repeat([]byte{0x03, 0x19}, maxAbbrevs)...)
 	many := bytes.Repeat([]byte{9, 0x34, 0, 0, 0}, maxAbbrevs/4+1) // none has the code that is sought
 	for name, data := range map[string][]byte{"of attributes": append(long, 0, 0, 0), "of abbreviations": append(many, 2, 0x34, 0, 0, 0, 0)} {
-		table, w := abbrevs{r: reader{data: data}, kept: new(int)}, work{limit: maxWork}
+		table, w := abbrevs{r: reader{data: data}, file: wholeFile()}, work{limit: maxWork}
 		if a := table.find(2, &w); a != nil || !errors.Is(w.err, errAbbrevs) {
 			t.Errorf("too many %s: got %v, %v", name, a != nil, w.err)
 		}
@@ -24,7 +24,7 @@ func TestAbbreviationsBounded(t *testing.T) {
 func TestTablesForgotten(t *testing.T) {
 	d := made(t, binary.LittleEndian, madeUnit+"  variable name=v\n")
 	f := d.main
-	f.loaded[secAbbrev], f.contents[secAbbrev] = true, append(bytes.Repeat([]byte{9, 0x34, 0, 0, 0}, 10000), 0)
+	f.whole[secAbbrev], f.contents[secAbbrev] = true, append(bytes.Repeat([]byte{9, 0x34, 0, 0, 0}, 10000), 0)
 	most := 0
 	for i := range uint64(400) {
 		f.abbrevsAt(5*i).find(2, &work{limit: maxWork})
@@ -105,4 +105,13 @@ func TestCodeKept(t *testing.T) {
 	if _, ok := d.scopes.get(0x1007); ok {
 		t.Error("what a limit cut off is kept")
 	}
+}
+
+// wholeFile is a file of which nothing more can be read.
+func wholeFile() *file {
+	f := new(file)
+	for s := range f.whole {
+		f.whole[s] = true
+	}
+	return f
 }

@@ -74,9 +74,10 @@ func (u *unit) lineTable() *lineTable {
 // open reads the header [DWARF 5, 6.2.4].
 func (t *lineTable) open(off uint64) {
 	u := t.u
-	r := u.file.reader(secLine, off)
+	f := u.file
+	r := reader{data: f.prefix(secLine, off+min(maxLength, math.MaxUint64-off)), pos: off, big: f.big}
 	n, offsetSize := r.length()
-	if r.short || n > uint64(len(r.data))-r.pos {
+	if r.data = f.prefix(secLine, r.pos+min(n, math.MaxUint64-r.pos)); r.short || n > uint64(len(r.data))-r.pos {
 		u.bad(off, "unit_length", "%#x is past the end of the section", n)
 		return
 	}

@@ -63,7 +63,7 @@ func TestAbbreviationTable(t *testing.T) {
 		"a code 0 first":               {"\x00\x01\x2e\x00" + end, map[uint64]string{1: "none"}},
 		"other codes":                  {"\x05\x2e\x00" + end + "\x01\x34\x00" + end + "\x00", map[uint64]string{5: "46 false 0 0+0+0", 1: "52 false 0 0+0+0", 2: "none"}},
 	} {
-		table := abbrevs{r: reader{data: []byte(tt.table)}, kept: new(int)}
+		table := abbrevs{r: reader{data: []byte(tt.table)}, file: wholeFile()}
 		for range 2 {
 			for code, want := range tt.found {
 				got := "none"
@@ -127,7 +127,7 @@ func TestFormKinds(t *testing.T) {
 // Elements of a table of integers are those that are whole.
 func TestIndexed(t *testing.T) {
 	f := open(t, readProgram(t, "lines-dwarf5")).main
-	f.contents[secAddr], f.loaded[secAddr] = []byte{1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0}, true
+	f.contents[secAddr], f.whole[secAddr] = []byte{1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0}, true
 	u := &unit{file: f}
 	for _, tt := range []struct {
 		base, index, want uint64

@@ -309,8 +309,8 @@ func TestFileNames(t *testing.T) {
 			})
 			l.version, l.names = tt.version, tt.names
 			d := made(t, order, "unit 4\ncompile_unit name=a.c comp_dir=/src stmt_list=0 low_pc=0x1000 high_pc=0x8000\n", l.section(order))
-			d.main.contents[secLineStr], d.main.loaded[secLineStr] = []byte("/src\x00inc\x00/abs\x00"), true
-			d.main.contents[secStr], d.main.loaded[secStr] = []byte("zero.c\x00a.c\x00b.h\x00c.h\x00/d.h\x00e.h\x00"), true
+			d.main.contents[secLineStr], d.main.whole[secLineStr] = []byte("/src\x00inc\x00/abs\x00"), true
+			d.main.contents[secStr], d.main.whole[secStr] = []byte("zero.c\x00a.c\x00b.h\x00c.h\x00/d.h\x00e.h\x00"), true
 			var got []string
 			for file := range uint64(6) {
 				locs, err := d.Lookup(0x1000+4*file, nil)

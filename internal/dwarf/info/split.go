@@ -175,7 +175,7 @@ func (x *packageIndex) contribution(f *file, id uint64) *file {
 		}
 		s := x.sections[kind]
 		whole, off, size := f.data(s), u32(x.offsets, at), u32(x.sizes, at)
-		part.loaded[s] = true
+		part.whole[s] = true
 		if off <= uint64(len(whole)) {
 			part.contents[s] = whole[off : off+min(size, uint64(len(whole))-off)]
 		}

@@ -51,7 +51,7 @@ func TestPackageIndex(t *testing.T) {
 			f := open(t, readProgram(t, "lines-dwarf5")).main
 			f.big = order == binary.BigEndian
 			info := f.data(secInfo)
-			f.contents[secStrOffsets], f.loaded[secStrOffsets] = []byte("abcdefgh"), true
+			f.contents[secStrOffsets], f.whole[secStrOffsets] = []byte("abcdefgh"), true
 			data := index(order, version)
 			part := contribution(f, data, 0xbbbb)
 			if part == nil {

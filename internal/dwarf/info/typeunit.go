@@ -42,8 +42,8 @@ func (f *file) listTypeUnits() {
 	}
 	old := newFile(f.d, f.elf, f.suffix)
 	old.isTypes = true
-	old.contents, old.loaded = f.contents, f.loaded
-	old.contents[secInfo], old.loaded[secInfo] = data, true
+	old.contents, old.whole = f.contents, f.whole
+	old.contents[secInfo], old.whole[secInfo] = data, true
 	old.types = typeUnits{listed: true, at: f.types.at}
 	f.addTypeUnits(old)
 }

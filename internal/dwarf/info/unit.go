@@ -1,6 +1,9 @@
 package info
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // unit is a unit of .debug_info [DWARF 5, 7.5.1].
 type unit struct {
@@ -50,6 +53,9 @@ func (f *file) unit(off uint64) *unit {
 	return u
 }
 
+// maxHeader is the size of the largest header of a unit [DWARF 5, 7.5.1].
+const maxHeader = 40
+
 func (f *file) parseUnit(off uint64) *unit {
 	u := unit{file: f, off: off, kind: unitCompile}
 	bad := func(field, format string, args ...any) *unit {
@@ -59,10 +65,10 @@ func (f *file) parseUnit(off uint64) *unit {
 		f.bad(secInfo, off, field, fmt.Sprintf(format, args...))
 		return nil
 	}
-	r := f.reader(secInfo, off)
+	r := reader{data: f.prefix(secInfo, off+min(maxHeader, math.MaxUint64-off)), pos: off, big: f.big}
 	var n uint64
 	n, u.offsetSize = r.length()
-	if r.short || n > uint64(len(r.data))-r.pos {
+	if r.data = f.prefix(secInfo, r.pos+min(n, math.MaxUint64-r.pos)); r.short || n > uint64(len(r.data))-r.pos {
 		return bad("unit_length", "%#x is past the end of the section", n)
 	}
 	u.end = r.pos + n

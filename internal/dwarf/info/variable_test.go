@@ -175,7 +175,7 @@ func TestLocationLists(t *testing.T) {
 				list := testkit.New(order)
 				tt.list(list)
 				data := list.Done()
-				set := func(s section, b []byte) { f.contents[s], f.loaded[s] = b, true }
+				set := func(s section, b []byte) { f.contents[s], f.whole[s] = b, true }
 				set(secAddr, testkit.New(order).D64(0x1000, 0x1010, 0x1018).Done())
 				u := &unit{file: f, version: tt.version, addrSize: 8, offsetSize: 4, lowPC: 0x1000}
 				if tt.split {
