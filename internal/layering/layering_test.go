@@ -69,7 +69,8 @@ var imports = map[string]string{
 	"internal/waits":  "memreader report unwind",
 	"process":         "internal/waits report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
 
-	"report/signature":          "report unwind",
+	"internal/funcname":         "",
+	"report/signature":          "internal/funcname report unwind",
 	"internal/command":          "",
 	"internal/companion":        "",
 	"internal/listen":           "",
