@@ -2,6 +2,7 @@
 
 SHELL    := bash
 TOOL     := go tool -modfile=tools/go.mod
+PREFIX   ?= /usr/local
 FUZZTIME ?= 30s
 RUNS     ?= 200000
 BASE     ?= main
@@ -14,13 +15,17 @@ SYSTEMS := linux/amd64 linux/arm64 linux/s390x darwin/arm64 windows/amd64
 # Packages whose tests know -update.
 GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/testkit[] ]/ { print $$1 }')
 
-.PHONY: help build test shape api apidiff race lint vulncheck fmt generate golden fuzz torture hostile crash signatures crash-vm mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores field check
+.PHONY: help build install test shape api apidiff race lint vulncheck fmt generate golden fuzz torture hostile crash signatures crash-vm mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores field check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/sfcore and the programs that it runs
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+
+install: build ## install the programs in DESTDIR/PREFIX/bin; PREFIX is /usr/local
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install bin/sfcore bin/sfcore-crash bin/sfcore-delve bin/sfcore-plugin "$(DESTDIR)$(PREFIX)/bin"
 
 test: ## run all tests
 	go test ./...

@@ -18,6 +18,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/unwind"
 )
 
 type btCommand struct {
@@ -29,6 +30,7 @@ type btCommand struct {
 	color   string
 	threads []int
 	frames  part
+	columns columns
 	verbose bool
 	group   bool
 	source  int
@@ -52,8 +54,9 @@ sfcore looks for programs and libraries below --path, below --sysroot, next to t
 core, and at the path recorded in it. It uses a file only if its build-id is the
 one in memory.
 
-Each line has the frame's number, its pc, the method that found it, and its name.
-The methods are:
+Each line has the frame's number, its function, where that is, the method that found
+the frame, and its pc. On a terminal, what does not fit is left out, pc and method
+first; -v prints all of it, and names with parameters. The methods are:
 
   registers      the thread's own registers
   sframe         a row of .sframe
@@ -110,11 +113,13 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	f.BoolVar(&c.group, "group", false, "print threads with the same stack once: the crashed thread, then the most frequent stack first")
 	f.IntSliceVar(&c.threads, "thread", nil, "print only thread `TID` (repeatable)")
 	f.Var(&c.frames, "frames", "with text: print the innermost `N` frames of each stack, with -N the outermost, or all, also those that a recursion repeats")
+	f.Var(&c.columns, "columns", "with text and markdown: print these columns of frames, of "+columnNames())
+	f.BoolVar(&c.columns.short, "short", false, "with text and markdown: print only functions, files and lines, for mails and tickets")
 	f.IntVar(&c.source, "source", -1, "print the source line of every frame, and `N` lines around it")
 	f.Lookup("source").DefValue = "0" // so that help shows no default
 	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of every frame that has debug information")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "say how each frame's caller was found, and why better methods failed")
-	for name, values := range map[string][]string{"format": stackFormats, "color": {"auto", "always", "never"}} {
+	for name, values := range map[string][]string{"format": stackFormats, "color": {"auto", "always", "never"}, "unwind": process.Methods(), "columns": columnWords()} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return cmd
@@ -142,6 +147,12 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	if c.frames != (part{}) && c.format != "text" {
 		return fmt.Errorf("--frames needs --format text; --max-frames ends the stacks of every format")
+	}
+	if (c.columns.list != nil || c.columns.short) && c.format != "text" && c.format != "markdown" {
+		return errors.New("--columns and --short need --format text or markdown")
+	}
+	if c.columns.list != nil && c.columns.short {
+		return errors.New("--columns cannot be combined with --short, which chooses columns, too")
 	}
 	if c.user.Given && !c.sandbox {
 		return errors.New("--user needs --sandbox")
@@ -196,7 +207,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	}
 
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	form := newFormat(c.format, paint, c.verbose, c.frames, c.sources(t), t.Image())
+	form := newFormat(c.format, c.text(cmd, paint, t))
 	head := t.Head()
 	if c.picture != nil {
 		hideMappings(c.picture, t)
@@ -218,6 +229,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 			w.AddVariables(s, report)
 		}
 		r.complete, r.ended, r.fault = s.Complete(), s.Stop.Complete(), nil
+		r.bounded = s.Stop.Reason == unwind.Limit && c.bounded(cmd)
 		if r.hidden = !c.filter.stack(report, r.complete); r.hidden {
 			return r
 		}
@@ -238,8 +250,8 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 			continue
 		}
 		printed, shown = printed+1, shown+r.threads
-		switch complete = complete && r.complete; {
-		case r.complete:
+		switch complete = complete && (r.complete || r.bounded); {
+		case r.complete, r.bounded:
 		case r.ended:
 			guessed++
 		default:
@@ -274,6 +286,12 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		c.picture.EndSnapshot(&head, head.Modules, head.Problems)
 	}
 	sayProblems(cmd.ErrOrStderr(), t)
+	if cut > 0 {
+		if head.Modules == nil {
+			head.Modules = describeModules(t)
+		}
+		fmt.Fprint(cmd.ErrOrStderr(), noFiles(head.Modules))
+	}
 	c.filter.say(cmd.ErrOrStderr(), shown, len(t.Threads()))
 	if cut+guessed > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), sayIncomplete(printed, cut, guessed))
@@ -288,6 +306,20 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		return incompleteError{}
 	}
 	return nil
+}
+
+// text returns how text looks; of a report if t is nil.
+func (c *btCommand) text(cmd *cobra.Command, paint painter, t *process.Process) textFormat {
+	text := textFormat{paint: paint, verbose: c.verbose, part: c.frames, columns: c.columns, width: widthOf(cmd.OutOrStdout())}
+	if t != nil {
+		text.sources, text.image = c.sources(t), t.Image()
+	}
+	return text
+}
+
+// bounded reports whether it was asked for that stacks end after so many frames.
+func (c *btCommand) bounded(cmd *cobra.Command) bool {
+	return cmd.Flags().Changed("max-frames") && c.openFlags.frames < unwind.DefaultMaxFrames
 }
 
 // sources returns the lines to print for --source, nil if it was not given.
@@ -313,6 +345,7 @@ type rendered struct {
 	threads         int  // that have this stack
 	hidden          bool // the filter does not take it
 	complete, ended bool // the stack is complete; its end was reached
+	bounded         bool // it was asked for that it ends where it does
 	fault           *memreader.FaultError
 }
 
@@ -369,7 +402,7 @@ type format interface {
 	tail(*report.Document) []byte
 }
 
-func newFormat(name string, paint painter, verbose bool, show part, sources *sources, img *core.Image) format {
+func newFormat(name string, text textFormat) format {
 	switch name {
 	case "json":
 		return jsonFormat{}
@@ -380,7 +413,7 @@ func newFormat(name string, paint painter, verbose bool, show part, sources *sou
 	case "html", "pprof", "speedscope":
 		return pictureFormat{}
 	case "markdown":
-		return newMarkdown(sources, img)
+		return newMarkdown(text)
 	}
-	return &textFormat{paint: paint, verbose: verbose, part: show, sources: sources, image: img}
+	return &text
 }

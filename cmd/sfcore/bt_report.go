@@ -58,7 +58,7 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 	if c.grouped() {
 		threads, groups = groupReported(threads)
 	}
-	form := newFormat(c.format, paint, c.verbose, c.frames, nil, nil)
+	form := newFormat(c.format, c.text(cmd, paint, nil))
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	_, _ = out.Write(form.head(doc))
 	separator, printed, shown, cut, guessed := "", 0, 0, 0, 0
@@ -104,6 +104,9 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 	}
 	for _, p := range doc.Problems {
 		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %s\n", plain(p))
+	}
+	if cut > 0 {
+		fmt.Fprint(cmd.ErrOrStderr(), noFiles(doc.Modules))
 	}
 	c.filter.say(cmd.ErrOrStderr(), shown, len(doc.Threads))
 	if cut+guessed > 0 {

@@ -88,7 +88,7 @@ func (c *diffCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	if err := errors.Join(c.write(out, moments, paint), out.Flush()); err != nil {
+	if err := errors.Join(c.write(out, moments, textFormat{paint: paint, width: widthOf(cmd.OutOrStdout())}), out.Flush()); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
 	for i := 0; i < len(moments); {
@@ -105,8 +105,8 @@ func (c *diffCommand) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-func (c *diffCommand) write(out *bufio.Writer, moments []moment, paint painter) error {
-	text := &diffText{out, textFormat{paint: paint}}
+func (c *diffCommand) write(out *bufio.Writer, moments []moment, look textFormat) error {
+	text := &diffText{out, look}
 	if len(moments) == 2 {
 		d := diff.Compare(moments[0].report, moments[1].report)
 		switch c.format {

@@ -110,7 +110,7 @@ func (c *goroutinesCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	defer t.Close()
 	l := &goroutineLister{command: c, process: t, out: bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)}
-	l.form = newGoroutineFormat(c.format, paint)
+	l.form = newGoroutineFormat(c.format, textFormat{paint: paint, width: widthOf(cmd.OutOrStdout())})
 	if l.picture = newPicture(c.format, picture.Goroutines, c.redact, c.hidden(args)...); l.picture != nil {
 		hideMappings(l.picture, t)
 	}

@@ -24,7 +24,7 @@ type goroutineTail struct {
 	without string // why delve did not take part; "" if it did
 }
 
-func newGoroutineFormat(name string, paint painter) goroutineFormat {
+func newGoroutineFormat(name string, text textFormat) goroutineFormat {
 	switch name {
 	case "json":
 		return goroutineJSON{}
@@ -35,7 +35,7 @@ func newGoroutineFormat(name string, paint painter) goroutineFormat {
 	case "html", "pprof", "speedscope":
 		return goroutinePicture{}
 	}
-	return &goroutineText{textFormat{paint: paint}}
+	return &goroutineText{text}
 }
 
 // goroutineText renders goroutines for people.
@@ -112,12 +112,12 @@ func (w *goroutineText) delve(b []byte, d *report.DelveStack) []byte {
 	b = append(append(append(b, "  -- "...), w.paint.bad(says)...), '\n')
 	for i := range d.Frames {
 		p := &d.Frames[i]
-		b = appendHex16(append(b, "       0x"...), uint64(p.PC))
-		b = append(append(b, "  delve           "...), plain(orUnknown(p.Function, "??"))...)
+		start := len(b)
+		b = append(append(b, "         "...), plain(orUnknown(p.Function, "??"))...)
 		if p.File != "" {
 			b = fmt.Appendf(b, " at %s:%d", plain(p.File), p.Line)
 		}
-		b = append(b, '\n')
+		b = fmt.Appendf(pad(b, start, textWidth), "  delve          %#x\n", uint64(p.PC))
 	}
 	return b
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -133,11 +134,15 @@ func writeLost(out *bufio.Writer, lost *report.Truncation) {
 
 func writeModules(out *bufio.Writer, modules []report.Module) {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "ADDRESS\tMODULE\tMATCH\tUNWIND\tSYMBOLS\tLINES\tBUILD-ID\tFILE")
+	fmt.Fprintln(w, "ADDRESS\tMATCH\tUNWIND\tSYMBOLS\tLINES\tMODULE, BUILD-ID, FILES")
 	for i := range modules {
 		m := &modules[i]
-		fmt.Fprintf(w, "%#x\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", uint64(m.Base), plain(m.Path), m.Match,
-			unwindSources(m), m.Symbols, lines(m), orDash(m.BuildID), orDash(plain(m.File)))
+		fmt.Fprintf(w, "%#x\t%s\t%s\t%s\t%s\t%s\n", uint64(m.Base), m.Match, unwindSources(m), m.Symbols, lines(m), plain(m.Path))
+		for _, more := range []string{m.BuildID, m.File, m.Debug} {
+			if more != "" && more != m.Path {
+				fmt.Fprintf(w, "\t\t\t\t\t  %s\n", plain(more))
+			}
+		}
 	}
 	_ = w.Flush() // out keeps the error
 }
@@ -146,7 +151,7 @@ func writeModules(out *bufio.Writer, modules []report.Module) {
 func lines(m *report.Module) string {
 	switch {
 	case m.Debug != "":
-		return plain(m.Debug)
+		return "file"
 	case m.Lines:
 		return "dwarf"
 	}
@@ -155,27 +160,46 @@ func lines(m *report.Module) string {
 
 // writeHints says how to get missing files and source lines.
 func writeHints(out *bufio.Writer, modules []report.Module) {
-	var files, debug []string
+	var debug []string
 	for i := range modules {
 		m := &modules[i]
 		switch name := plain(path.Base(m.Path)); m.Match {
-		case report.MatchMissing, report.MatchMismatch:
-			files = append(files, name)
 		case report.MatchBuildID, report.MatchPath:
 			if !m.Lines {
 				debug = append(debug, name)
 			}
+		case report.MatchMissing, report.MatchMismatch: // noFiles tells of these
 		case report.MatchMemory: // the vDSO
 		}
 	}
-	if len(files) > 0 {
-		fmt.Fprintf(out, "\nno file for %s: copy the missing files from the machine of the process and add --path DIR,\n"+
-			"or set DEBUGINFOD_URLS and add --debuginfod\n", strings.Join(files, ", "))
+	if hint := noFiles(modules); hint != "" {
+		fmt.Fprint(out, "\n", strings.TrimPrefix(hint, "sfcore: "))
 	}
 	if len(debug) > 0 {
 		fmt.Fprintf(out, "\nno source lines for %s: install the debug packages (Debian: PACKAGE-dbgsym or -dbg;\n"+
 			"dpkg -S FILE prints the package), add --path or --debug-dir DIR, or set DEBUGINFOD_URLS and add --debuginfod\n", strings.Join(debug, ", "))
 	}
+}
+
+// maxNamed is how many modules a hint names.
+const maxNamed = 10
+
+// noFiles says how to get missing files, "" if there are none.
+func noFiles(modules []report.Module) string {
+	var names []string
+	for i := range modules {
+		if m := modules[i].Match; m == report.MatchMissing || m == report.MatchMismatch {
+			names = append(names, plain(path.Base(modules[i].Path)))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], strconv.Itoa(more)+" more")
+	}
+	return fmt.Sprintf("sfcore: no file for %s: copy the missing files from the machine of the process and add --path DIR,\n"+
+		"or set DEBUGINFOD_URLS and add --debuginfod\n", strings.Join(names, ", "))
 }
 
 func unwindSources(m *report.Module) string {

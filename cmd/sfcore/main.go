@@ -48,10 +48,22 @@ func run(ctx context.Context, root *cobra.Command) int {
 // version returns the version that the binary was built from, as the go command
 // recorded it.
 func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version + " (" + info.GoVersion + ")"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
 	}
-	return "unknown"
+	text := info.Main.Version + " (" + info.GoVersion
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			text += ", commit " + s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.time":
+			text += " of " + s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			text += ", changed"
+		}
+	}
+	return text + ")"
 }
 
 // newError makes a command exit with exitNew.

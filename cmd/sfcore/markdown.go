@@ -9,8 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/document"
+	"github.com/sfcore/sfcore/internal/funcname"
 	"github.com/sfcore/sfcore/internal/symbol"
 	"github.com/sfcore/sfcore/report"
 )
@@ -25,8 +25,9 @@ type markdownFormat struct {
 	marked atomic.Bool
 }
 
-func newMarkdown(sources *sources, img *core.Image) *markdownFormat {
-	return &markdownFormat{text: textFormat{sources: sources, image: img}}
+func newMarkdown(text textFormat) *markdownFormat {
+	text.paint, text.width = false, 0
+	return &markdownFormat{text: text}
 }
 
 const (
@@ -71,7 +72,7 @@ func (m *markdownFormat) thread(b []byte, r *document.Thread) []byte {
 	}
 	if len(r.Frames) > 0 {
 		if name := r.Frames[0].Function; name != "" {
-			b = append(append(append(b, " in <code>"...), html.EscapeString(plain(name))...), "</code>"...)
+			b = append(append(append(b, " in <code>"...), html.EscapeString(plain(funcname.Short(name)))...), "</code>"...)
 		}
 	}
 	b = fenced(append(b, "</summary>\n\n"...), text)
@@ -107,11 +108,8 @@ func (m *markdownFormat) frame(b []byte, f *report.Frame) []byte {
 	start := len(b)
 	b = append(pad(strconv.AppendInt(b, int64(f.Index), 10), start, 3), mark...)
 	b = append(b, ' ')
-	if f.Function == "" && f.ModuleName == "" {
-		b, _ = f.PC.AppendText(b)
-		b = append(b, ' ')
-	}
-	b = appendPlace(b, f, false)
+	text := describe(f, &m.text.columns, m.text.verbose)
+	b = text.append(b, false)
 	return m.text.variables(m.text.sources.append(append(b, '\n'), f, false), f)
 }
 

@@ -37,7 +37,7 @@ func TestMarkdownOfHostileNames(t *testing.T) {
 		Modules: []report.Module{{Path: "/lib/" + evil, BuildID: evil, Base: 1, End: 2}},
 	}
 	frame := report.Frame{Function: evil, File: evil, Module: evil, ModuleName: evil, Trust: unwind.Guess}
-	m := newMarkdown(nil, nil)
+	m := newMarkdown(textFormat{})
 	text := m.head(r)
 	for _, crashed := range []bool{true, false} {
 		th := &report.Thread{Name: evil, Crashed: crashed, Frames: []report.Frame{frame}, Stop: report.Stop{Detail: evil, Reason: unwind.NoUnwindInfo}}

@@ -18,6 +18,7 @@ import (
 	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/internal/sandbox"
 	"github.com/sfcore/sfcore/process"
+	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -47,7 +48,30 @@ func (o *openFlags) open(ctx context.Context, args []string) (*process.Process, 
 	if err != nil {
 		return nil, err
 	}
-	return process.New(img, opts), nil
+	t := process.New(img, opts)
+	if len(args) > 1 {
+		if err := used(t, args[1]); err != nil {
+			return nil, errors.Join(err, t.Close())
+		}
+	}
+	return t, nil
+}
+
+// used checks that the file that was named as the program is that of the process.
+func used(t *process.Process, exe string) error {
+	entry, _ := t.Image().Auxv.Get(core.ATEntry)
+	for m := range t.Modules() {
+		if report.Addr(entry) < m.Base || report.Addr(entry) >= m.End || m.File == exe {
+			continue
+		}
+		for _, why := range m.Problems {
+			if strings.Contains(why, "not used: "+exe) {
+				return fmt.Errorf("%s is not the program of this process: %s", exe, why)
+			}
+		}
+		return fmt.Errorf("%s is not the program of this process, which is %s with build-id %s", exe, m.Path, orUnknown(m.BuildID, "none"))
+	}
+	return nil
 }
 
 // image opens the core in args[0], and returns the options for its process.

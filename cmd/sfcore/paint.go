@@ -57,3 +57,19 @@ func (p painter) wrap(color, s string) string {
 
 func (p painter) dim(s string) string { return p.wrap(colorDim, s) }
 func (p painter) bad(s string) string { return p.wrap(colorBad, s) }
+
+// widthOf returns how many columns the terminal has that out is; 0 for something else.
+func widthOf(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < leastWidth {
+		return 0
+	}
+	return width
+}
+
+// leastWidth is the width of the narrowest terminal for which lines are made to fit.
+const leastWidth = 40

@@ -19,6 +19,8 @@ type textFormat struct {
 	paint   painter
 	verbose bool
 	part    part // of each stack
+	columns columns
+	width   int // of the terminal; 0 for none
 	sources *sources
 	image   *core.Image // of the process; nil for a report
 }
@@ -39,8 +41,11 @@ func (*textFormat) head(r *report.Document) []byte {
 		b = append(append(b, ", "...), r.Source.Time...)
 	}
 	b = append(b, '\n')
-	if p.Signal != nil {
+	switch {
+	case p.Signal != nil:
 		b = append(append(b, plain(p.Signal.Text())...), '\n')
+	case r.Source.Kind == "core":
+		b = append(b, "no signal is recorded: the process was alive when this core was written, as with gcore\n"...)
 	}
 	if lost := r.Source.Truncated; lost != nil {
 		b = fmt.Appendf(b, "the core file is truncated: %d bytes are missing, with memory of %d mappings and of the stacks of %d threads\n",
@@ -138,65 +143,36 @@ func (w *textFormat) stop(b []byte, s *report.Stop) []byte {
 	if s.Detail != "" && (w.verbose || !complete) {
 		text += ": " + plain(s.Detail)
 	}
+	color := colorBad
 	if complete {
-		text = w.paint.dim(text)
-	} else {
-		text = w.paint.bad(text)
+		color = colorDim
 	}
-	return append(append(append(b, "  -- "...), text...), '\n')
+	return w.wrapped(b, "  -- ", text, color)
+}
+
+// wrapped appends a text that may be longer than a line of the terminal, behind what
+// precedes it.
+func (w *textFormat) wrapped(b []byte, first, text, color string) []byte {
+	b = w.paint.begin(append(b, first...), color)
+	for at, words := columnsOf(first), 0; text != ""; words++ {
+		word, rest, _ := strings.Cut(text, " ")
+		n := columnsOf(word)
+		switch {
+		case words == 0:
+		case w.width > 0 && at+1+n > w.width:
+			b = pad(append(b, '\n'), len(b)+1, len(first))
+			at = len(first)
+		default:
+			b = append(b, ' ')
+			at++
+		}
+		b, at, text = append(b, word...), at+n, rest
+	}
+	return append(w.paint.end(b), '\n')
 }
 
 // marks show the trust of a frame.
 var marks = map[unwind.Trust]string{unwind.Full: " ", unwind.Checked: "~", unwind.Guess: "?"}
-
-// frame appends the line of a frame. A core may have a hundred thousand frames, so
-// it does not use package fmt.
-func (w *textFormat) frame(b []byte, f *report.Frame) []byte {
-	b = append(b, "  #"...)
-	start := len(b)
-	b = append(pad(strconv.AppendInt(b, int64(f.Index), 10), start, 3), ' ')
-	b = w.paint.begin(b, colorAddress)
-	b = appendHex16(append(b, "0x"...), uint64(f.PC))
-	b = w.paint.end(b)
-	b = w.paint.begin(append(b, "  "...), colorDim)
-	start = len(b)
-	b = pad(append(b, f.Method.String()...), start, 13)
-	b = append(w.paint.end(b), ' ')
-	b = append(append(b, w.paint.bad(marks[f.Trust])...), ' ')
-	b = appendPlace(b, f, w.paint)
-	b = w.sources.append(append(b, '\n'), f, w.paint)
-	return w.variables(w.workings(b, f), f)
-}
-
-// appendPlace appends the function, the line and the module of a frame.
-func appendPlace(b []byte, f *report.Frame, paint painter) []byte {
-	if f.Function != "" {
-		b = paint.begin(b, colorName)
-		b = paint.end(append(b, plain(f.Function)...))
-		if off := f.FunctionOffset.Addr; off != 0 && !f.Inlined {
-			b, _ = off.AppendText(append(b, '+'))
-		}
-	} else {
-		b = append(b, "??"...)
-	}
-	if f.SignalFrame {
-		b = append(b, " <signal handler called>"...)
-	}
-	if f.Inlined {
-		b = append(b, " (inlined)"...)
-	}
-	if f.File != "" {
-		b = append(append(b, " at "...), plain(f.File)...)
-		b = strconv.AppendInt(append(b, ':'), int64(f.Line), 10)
-	}
-	if f.ModuleName != "" {
-		b = append(append(b, " in "...), plain(f.ModuleName)...)
-		if f.Function == "" {
-			b, _ = f.ModuleOffset.AppendText(append(b, '+'))
-		}
-	}
-	return b
-}
 
 // variables appends the frame's variables, the arguments first.
 func (w *textFormat) variables(b []byte, f *report.Frame) []byte {
@@ -230,15 +206,6 @@ func pad(b []byte, start, width int) []byte {
 		b = append(b, ' ')
 	}
 	return b
-}
-
-// appendHex16 appends the 16 hexadecimal digits of v.
-func appendHex16(b []byte, v uint64) []byte {
-	var digits [16]byte
-	for i := range digits {
-		digits[i] = "0123456789abcdef"[v>>(60-4*i)&0xf]
-	}
-	return append(b, digits[:]...)
 }
 
 // plain makes text from a core or a file safe for a terminal.

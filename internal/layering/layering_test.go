@@ -100,7 +100,7 @@ var imports = map[string]string{
 	"internal/crash/importer": "internal/crash internal/crash/foreign internal/crash/store",
 	"internal/crash/watch":    "internal/crash internal/crash/store",
 
-	"cmd/sfcore": "internal/command internal/crash/store internal/listen internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
+	"cmd/sfcore": "internal/command internal/crash/store internal/funcname internal/listen internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 
 	"cmd/sfcore-plugin": "internal/limit unwind/gostack core process plugin",
 	"cmd/sfcore-delve":  "internal/delve/backend",
