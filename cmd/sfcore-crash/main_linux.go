@@ -16,15 +16,20 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sfcore/sfcore/internal/command"
+	"github.com/sfcore/sfcore/internal/companion"
 	"github.com/sfcore/sfcore/internal/crash"
 	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/display"
+	"github.com/sfcore/sfcore/internal/version"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
-	err := newRootCommand().ExecuteContext(ctx)
-	stop()
+	err := companion.Check("sfcore-crash")
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
+		err = newRootCommand().ExecuteContext(ctx)
+		stop()
+	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "sfcore: %s\n", display.Text(err.Error()))
 		os.Exit(2)
@@ -48,11 +53,13 @@ decides that.`,
 		Example: `  sfcore crash list
   sfcore crash show last
   sfcore crash top`,
+		Version:           version.Get().String(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "sfcore crash"},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.SetVersionTemplate("sfcore-crash version {{.Version}}\n")
 	c := &settings{}
 	root.PersistentFlags().StringVar(&c.file, "config", crash.ConfigFile, "read the configuration in `FILE`")
 	root.PersistentFlags().StringVar(&c.dir, "store", "", "use the store in `DIR` instead of that of the configuration")

@@ -168,7 +168,7 @@ func showReport(kept *store.Store, r *store.Record, flags []string) error {
 		return err
 	}
 	args := append([]string{sfcore, "bt"}, flags...)
-	return fmt.Errorf("%s: %w", sfcore, unix.Exec(sfcore, append(args, file), os.Environ()))
+	return fmt.Errorf("%s: %w", sfcore, unix.Exec(sfcore, append(args, file), companion.Environ()))
 }
 
 func writeRecord(out io.Writer, r *store.Record) {

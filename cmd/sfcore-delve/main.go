@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/sfcore/sfcore/internal/companion"
 	"github.com/sfcore/sfcore/internal/delve/backend"
+	"github.com/sfcore/sfcore/internal/version"
 )
 
 const byHand = `sfcore-delve: this is a part of sfcore. To list goroutines:
@@ -16,6 +18,14 @@ const byHand = `sfcore-delve: this is a part of sfcore. To list goroutines:
 `
 
 func main() {
+	if err := companion.Check("sfcore-delve"); err != nil {
+		fmt.Fprintln(os.Stderr, "sfcore:", err)
+		os.Exit(2)
+	}
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Println("sfcore-delve version", version.Get())
+		return
+	}
 	if len(os.Args) != 2 || os.Args[1] != "serve" {
 		fmt.Fprint(os.Stderr, byHand)
 		os.Exit(1)

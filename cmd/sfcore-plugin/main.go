@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -13,7 +14,9 @@ import (
 	"syscall"
 
 	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/companion"
 	"github.com/sfcore/sfcore/internal/limit"
+	"github.com/sfcore/sfcore/internal/version"
 	"github.com/sfcore/sfcore/plugin"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/unwind/gostack"
@@ -32,12 +35,17 @@ docs/plugin.md shows how to do without. To see stacks yourself:
 func main() {
 	linger := flag.Duration("linger", plugin.DefaultLinger, "end after this long without a connection")
 	session := flag.Bool("session", false, "serve one session on standard input and output, for "+os.Args[0])
+	tell := flag.Bool("version", false, "print the version")
 	var limits limit.Limits
 	flag.Var(&limits.Memory, "max-memory", "end the session of a process when it takes more memory")
 	flag.DurationVar(&limits.Processor, "max-total-time", 0, "end the session of a process when it has taken more processor time")
 	flag.Parse()
+	if *tell {
+		fmt.Println("sfcore-plugin version", version.Get())
+		return
+	}
 	server := &plugin.Server{Open: open, Linger: *linger}
-	err := limits.Check()
+	err := errors.Join(companion.Check("sfcore-plugin"), limits.Check())
 	switch {
 	case err != nil:
 	case *session:

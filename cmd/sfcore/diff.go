@@ -16,6 +16,7 @@ import (
 	"github.com/sfcore/sfcore/internal/diff"
 	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/picture"
+	"github.com/sfcore/sfcore/internal/version"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
@@ -113,7 +114,7 @@ func (c *diffCommand) write(out *bufio.Writer, moments []moment, look textFormat
 		case "json":
 			return document.Write(out, d)
 		case "html":
-			return picture.WriteDifference(out, d, version(), c.redact, c.hiddenIn(moments)...)
+			return picture.WriteDifference(out, d, version.Get().String(), c.redact, c.hiddenIn(moments)...)
 		}
 		text.write(d)
 		return nil

@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/internal/command"
+	"github.com/sfcore/sfcore/internal/companion"
+	"github.com/sfcore/sfcore/internal/version"
 )
 
 // Exit codes of every command.
@@ -23,6 +24,10 @@ const (
 )
 
 func main() {
+	if err := companion.Check("sfcore"); err != nil {
+		fmt.Fprintln(os.Stderr, "sfcore:", err)
+		os.Exit(exitFailed)
+	}
 	ctx, stop := interruptible()
 	code := run(ctx, newRootCommand())
 	stop()
@@ -43,27 +48,6 @@ func run(ctx context.Context, root *cobra.Command) int {
 	}
 	fmt.Fprintf(root.ErrOrStderr(), "sfcore: %s\n", plain(err.Error()))
 	return exitFailed
-}
-
-// version returns the version that the binary was built from, as the go command
-// recorded it.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	text := info.Main.Version + " (" + info.GoVersion
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			text += ", commit " + s.Value[:min(len(s.Value), 12)]
-		case s.Key == "vcs.time":
-			text += " of " + s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			text += ", changed"
-		}
-	}
-	return text + ")"
 }
 
 // newError makes a command exit with exitNew.
@@ -93,11 +77,11 @@ trust it.
 
 Exit status: 0 if every stack is complete, 1 if the output is incomplete (the
 reason is printed), 2 if nothing could be done.`,
-		Version:       version(),
+		Version:       version.Get().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newBtCommand(), newInfoCommand(), newDiffCommand(), newGoroutinesCommand(), newSigCommand(), newShrinkCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand(), newCrashCommand())
+	root.AddCommand(newBtCommand(), newInfoCommand(), newDiffCommand(), newGoroutinesCommand(), newSigCommand(), newShrinkCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand(), newCrashCommand(), newVersionCommand())
 	command.Prepare(root)
 	return root
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sfcore/sfcore/report"
 
 	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/internal/version"
 )
 
 const coresDir = "../../testdata/cores"
@@ -85,7 +86,7 @@ func TestOutputGolden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, _, _ := sfcore(args...)
-			stdout = strings.ReplaceAll(stdout, version(), "VERSION")
+			stdout = strings.ReplaceAll(stdout, version.Get().String(), "VERSION")
 			testkit.Golden(t, filepath.Join("testdata", name+".golden"), []byte(stdout))
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/funcname"
 	"github.com/sfcore/sfcore/internal/symbol"
+	"github.com/sfcore/sfcore/internal/version"
 	"github.com/sfcore/sfcore/report"
 )
 
@@ -137,7 +138,7 @@ func (m *markdownFormat) tail(r *report.Document) []byte {
 		b = append(append(b, ", "...), symbolsOf(mod)...)
 		b = append(b, '\n')
 	}
-	return fmt.Appendf(b, "\nMade by sfcore %s.\n", codeSpan(version()))
+	return fmt.Appendf(b, "\nMade by sfcore %s.\n", codeSpan(version.Get().String()))
 }
 
 // symbolsOf says what the names of a module's frames come from.

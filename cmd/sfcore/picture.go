@@ -16,6 +16,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/picture"
+	"github.com/sfcore/sfcore/internal/version"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
 )
@@ -122,7 +123,7 @@ func drawPicture(cmd *cobra.Command, c *picture.Collection, format string, colle
 	out, err := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10), error(nil)
 	switch format {
 	case "html":
-		err = c.WriteHTML(out, version())
+		err = c.WriteHTML(out, version.Get().String())
 	case "pprof":
 		err = c.WritePprof(out)
 	case "speedscope":

@@ -36,6 +36,8 @@ var imports = map[string]string{
 	"internal/inflate": "",
 	"internal/elfx":    "arch internal/inflate memreader",
 
+	"internal/version":    "",
+	"internal/companion":  "internal/version",
 	"internal/limit":      "",
 	"internal/compressed": "",
 	"internal/disasm":     "arch memreader",
@@ -56,7 +58,7 @@ var imports = map[string]string{
 	"unwind/gostack":      "arch memreader unwind/pclntab unwind",
 	"internal/symbol":     "arch internal/elfx unwind/pclntab",
 	"internal/delve/rpc":  "arch memreader core",
-	"internal/delve/wire": "internal/limit memreader",
+	"internal/delve/wire": "internal/companion internal/limit memreader",
 
 	"internal/dwarf/info":  "internal/elfx",
 	"internal/dwarf/value": "arch memreader internal/dwarf/expr internal/dwarf/info",
@@ -72,7 +74,6 @@ var imports = map[string]string{
 	"internal/funcname":         "",
 	"report/signature":          "internal/funcname report unwind",
 	"internal/command":          "",
-	"internal/companion":        "",
 	"internal/listen":           "",
 	"internal/sandbox":          "internal/limit",
 	"internal/display":          "",
@@ -100,11 +101,11 @@ var imports = map[string]string{
 	"internal/crash/importer": "internal/crash internal/crash/foreign internal/crash/store",
 	"internal/crash/watch":    "internal/crash internal/crash/store",
 
-	"cmd/sfcore": "internal/command internal/crash/store internal/funcname internal/listen internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
+	"cmd/sfcore": "internal/version internal/command internal/crash/store internal/funcname internal/listen internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 
-	"cmd/sfcore-plugin": "internal/limit unwind/gostack core process plugin",
-	"cmd/sfcore-delve":  "internal/delve/backend",
-	"cmd/sfcore-crash":  "core internal/command internal/companion internal/debuginfod internal/crash internal/crash/foreign internal/crash/importer internal/crash/index internal/crash/page internal/crash/store internal/crash/watch internal/display internal/limit internal/listen internal/sandbox",
+	"cmd/sfcore-plugin": "internal/companion internal/version internal/limit unwind/gostack core process plugin",
+	"cmd/sfcore-delve":  "internal/companion internal/version internal/delve/backend",
+	"cmd/sfcore-crash":  "core internal/command internal/companion internal/version internal/debuginfod internal/crash internal/crash/foreign internal/crash/importer internal/crash/index internal/crash/page internal/crash/store internal/crash/watch internal/display internal/limit internal/listen internal/sandbox",
 
 	"bench":            "",
 	"test/torture":     "report memreader internal/elfx internal/module unwind core process",

@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
 	"strings"
 	"time"
 
+	"github.com/sfcore/sfcore/internal/companion"
 	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/memreader"
 )
@@ -50,7 +50,7 @@ func List(ctx context.Context, program string, setup *Setup, mem memreader.Reade
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
 	c := exec.CommandContext(ctx, program, "serve")
-	c.Env = append(os.Environ(), "GOTRACEBACK=single")
+	c.Env = append(companion.Environ(), "GOTRACEBACK=single")
 	in, err := c.StdinPipe()
 	if err != nil {
 		return err
