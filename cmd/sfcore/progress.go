@@ -53,6 +53,13 @@ func (p *progress) count(doing, module string, done, total int) {
 	}
 }
 
+// files shows how many files are done, and which is next.
+func (p *progress) files(done int, next string) {
+	if p.due() {
+		fmt.Fprintf(os.Stderr, "\r\x1b[K%d files: %s", done, plain(next))
+	}
+}
+
 // fetching shows how many bytes of a file came from a server, of total; 0 if that is
 // unknown. It may be called concurrently.
 func (p *progress) fetching(done, total int64) {

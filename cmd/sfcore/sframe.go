@@ -20,7 +20,7 @@ import (
 func newSFrameCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sframe",
-		Short: "Show, check and compare .sframe sections",
+		Short: "Show, check, compare and judge .sframe sections",
 		Long: `sframe works on the .sframe sections of programs, libraries, object files (it
 applies their relocations) and all modules of a core file. It reads every
 version: 1, 2 with its errata, and 3, for amd64, aarch64 and s390x.
@@ -28,7 +28,7 @@ version: 1, 2 with its errata, and 3, for amd64, aarch64 and s390x.
 Exit status: 0 if all is well, 1 if the output reports something, 2 if a file
 cannot be read.`,
 	}
-	cmd.AddCommand(newDumpCommand(), newCheckCommand(), newCompareCommand(), newCoverageCommand(), newSynthCommand())
+	cmd.AddCommand(newDumpCommand(), newCheckCommand(), newCompareCommand(), newCoverageCommand(), newSynthCommand(), newGateCommand())
 	return cmd
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/internal/document"
+	"github.com/sfcore/sfcore/internal/gate"
 	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/sframe"
 )
@@ -61,35 +62,43 @@ func (c *checkCommand) run(cmd *cobra.Command, args []string) error {
 	if least < 0 {
 		return fmt.Errorf("--severity: unknown severity %q; use error, warning or note", c.least)
 	}
-	if c.raw {
-		return c.eachName(cmd, args, func(name string, out *bufio.Writer) (bool, error) {
+	return c.eachName(cmd, args, func(name string, out *bufio.Writer) (bool, error) {
+		if c.raw {
 			data, addr, err := c.read(name)
 			if err != nil {
 				return false, err
 			}
 			s, err := sframe.Parse(data, addr, sframe.Options{})
 			return c.list(out, name, findings(s, err), sframe.Severity(least))
-		})
-	}
-	return c.eachFile(cmd, args, func(t *module.Set, out *bufio.Writer) (found bool, err error) {
-		checked := 0
-		for m := range t.All() {
-			list, ok := moduleFindings(m)
-			if !ok {
-				continue
-			}
-			list = append(fileFindings(m), list...)
-			checked++
-			listed, err := c.list(out, m.Path, list, sframe.Severity(least))
-			if found = found || listed; err != nil {
-				return found, err
-			}
 		}
-		if checked == 0 {
-			return false, noSFrame(t)
+		t, err := c.open(cmd.Context(), name)
+		if err != nil {
+			return false, err
 		}
-		return sayFileProblems(cmd.ErrOrStderr(), t) || found, nil
+		defer t.Close()
+		return c.modules(cmd, t, out, sframe.Severity(least))
 	})
+}
+
+// modules lists the findings of the modules of a file.
+func (c *checkCommand) modules(cmd *cobra.Command, t *module.Set, out *bufio.Writer, least sframe.Severity) (found bool, err error) {
+	checked := 0
+	for m := range t.All() {
+		list, ok := gate.SectionFindings(m)
+		if !ok {
+			continue
+		}
+		list = append(gate.FileFindings(m), list...)
+		checked++
+		listed, err := c.list(out, m.Path, list, least)
+		if found = found || listed; err != nil {
+			return found, err
+		}
+	}
+	if checked == 0 {
+		return false, noSFrame(t)
+	}
+	return sayFileProblems(cmd.ErrOrStderr(), t) || found, nil
 }
 
 // findings returns what is wrong with a section. The error says why it cannot be
@@ -100,21 +109,6 @@ func findings(s *sframe.Section, err error) []sframe.Finding {
 		return []sframe.Finding{format.Finding()}
 	}
 	return s.Validate()
-}
-
-// moduleFindings returns what is wrong with a module's section. ok is false if the
-// module has no section.
-func moduleFindings(m *module.Module) (list []sframe.Finding, ok bool) {
-	if s := m.Tables.SFrame; s != nil {
-		return findings(s, nil), true
-	}
-	var format *sframe.FormatError
-	for _, p := range m.Problems() {
-		if errors.As(p, &format) {
-			return findings(nil, format), true
-		}
-	}
-	return nil, false
 }
 
 // list writes the findings of one section, from a severity on, and reports

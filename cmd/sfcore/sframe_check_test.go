@@ -14,6 +14,7 @@ import (
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/gate"
 	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/sframe"
@@ -69,9 +70,9 @@ func TestFileFindings(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, f := range fileFindings(tg.Only()) {
+		for _, f := range gate.FileFindings(tg.Only()) {
 			got = append(got, f.ID)
-			if fileMeanings[f.ID] == "" {
+			if gate.FileMeanings[f.ID] == "" {
 				t.Errorf("%s is not explained", f.ID)
 			}
 		}
@@ -150,8 +151,8 @@ func TestChecksDocumented(t *testing.T) {
 		}
 	}
 	b.WriteString("\n## Notes on the file\n\n| name | what it means |\n|---|---|\n")
-	for _, id := range slices.Sorted(maps.Keys(fileMeanings)) {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", id, fileMeanings[id])
+	for _, id := range slices.Sorted(maps.Keys(gate.FileMeanings)) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", id, gate.FileMeanings[id])
 	}
 	b.WriteString(`
 # What ` + "`--format json`" + ` prints

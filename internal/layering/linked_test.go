@@ -107,7 +107,7 @@ func weigh(deps []dependency) (got burden) {
 // linked are the other modules that go into each program. A module that is new
 // here is a decision: what one program needs is not for the others to carry.
 var linked = map[string]string{
-	"cmd/sfcore": "github.com/cyphar/filepath-securejoin github.com/google/go-dap github.com/ianlancetaylor/demangle" +
+	"cmd/sfcore": "github.com/cavaliergopher/cpio github.com/cyphar/filepath-securejoin github.com/google/go-dap github.com/ianlancetaylor/demangle" +
 		" github.com/klauspost/compress github.com/landlock-lsm/go-landlock github.com/pierrec/lz4/v4 github.com/spf13/cobra" +
 		" github.com/spf13/pflag github.com/therootcompany/xz golang.org/x/arch golang.org/x/net golang.org/x/sys golang.org/x/term" +
 		" kernel.org/pub/linux/libs/security/libcap/psx",

@@ -35,6 +35,16 @@ func OpenFile(name string, sframeDirs []string) (*Set, error) {
 	return s, nil
 }
 
+// FromBytes is OpenFile for a file whose bytes are in memory, such as the member of an
+// archive. It looks for no sidecar.
+func FromBytes(name string, data []byte) (*Set, error) {
+	f, err := elfx.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return fileSet(name, f, nil)
+}
+
 func fileSet(name string, f *elfx.File, sframeDirs []string) (*Set, error) {
 	a, ok := arch.ForMachine(f.Machine, f.BigEndian)
 	switch {
