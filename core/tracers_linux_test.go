@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -84,7 +85,7 @@ func TestCheckTracers(t *testing.T) {
 		t.Errorf("nobody: got %v", err)
 	}
 	needPtrace(t)
-	s := startSubject(t, os.Args[0], "tracer "+fmt.Sprint(os.Getpid()))
+	s := startSubject(t, os.Args[0], "tracer "+fmt.Sprint(quietThread(t)))
 	if line, err := s.out.ReadString('\n'); err != nil || line != "traces\n" {
 		t.Skipf("the subject cannot trace its parent: %q, %v", line, err)
 	}
@@ -104,6 +105,20 @@ func TestCheckTracers(t *testing.T) {
 	if err := checkTracers(os.Getpid()); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("process %d ", os.Getpid())) {
 		t.Errorf("the tracer's tracer: got %v", err)
 	}
+}
+
+// quietThread returns a thread of this process that does nothing and gets no signals: when
+// its tracer stands still, a signal would stop it, and with it this program.
+func quietThread(t *testing.T) int {
+	t.Helper()
+	ids, done := make(chan int), make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with this
+		ids <- unix.Gettid()
+		<-done
+	}()
+	t.Cleanup(func() { close(done) })
+	return <-ids
 }
 
 // traceParent makes a subject the tracer of a thread of another process, its parent.
