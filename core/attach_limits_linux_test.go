@@ -46,7 +46,7 @@ func TestAttachOutOfTime(t *testing.T) {
 	s.ready(t)
 	late := false
 	for try := 0; try < 100 && !late; try++ { // the copying may be done at once
-		v := begin(s.pid, nil)
+		v := begin(s.pid, &AttachOptions{})
 		err := v.prepare(&AttachOptions{StackBudget: DefaultStackBudget, StackTotal: DefaultStackTotal})
 		if err != nil {
 			t.Fatal(err)

@@ -68,7 +68,7 @@ func Attach(ctx context.Context, pid int, opts AttachOptions) (*Image, error) {
 // the process executes another program.
 func visitOnce(ctx context.Context, pid int, opts *AttachOptions) (*Image, error) {
 	return tryAgain(ctx, pid, func() (*Image, bool, error) {
-		v := begin(pid, opts.After)
+		v := begin(pid, opts)
 		if err := v.prepareInTime(ctx, opts); err != nil {
 			return nil, executes(err), err
 		}
@@ -132,7 +132,11 @@ type visit struct {
 	threads map[int]procStat
 	asleep  map[int]procSyscall // those that slept
 	nsIDs   map[int]int
-	heads   []memreader.Segment // memory that does not change
+	// sleepers are not stopped. before is what is used of the snapshot before; nil if
+	// there is none, or if all threads are stopped.
+	sleepers sleepers
+	before   *earlier
+	heads    []memreader.Segment // memory that does not change
 
 	snap    Snapshot
 	clock   time.Time
@@ -162,6 +166,7 @@ func (v *visit) takeOver(old *visit) {
 	v.dir, v.mem, v.files, v.root = old.dir, old.mem, old.files, old.root
 	v.arch, v.auxv, v.command, v.executable = old.arch, old.auxv, old.command, old.executable
 	v.mapsText, v.maps, v.heads = old.mapsText, old.maps, old.heads
+	v.sleepers = old.sleepers
 	old.over = true
 }
 
@@ -170,6 +175,7 @@ func (v *visit) close() {
 		return
 	}
 	v.over = true
+	v.sleepers.close()
 	v.files.close()
 	if v.root != nil {
 		v.root.Close()
@@ -181,12 +187,15 @@ func (v *visit) close() {
 }
 
 // begin begins a visit of a process, with what an earlier snapshot of it holds open
-// unless another visit took that over. after may be nil.
-func begin(pid int, after *Image) *visit {
+// unless another visit took that over.
+func begin(pid int, opts *AttachOptions) *visit {
 	v := &visit{clock: time.Now(), pid: pid}
-	if after != nil && after.PID == pid {
+	if after := opts.After; after != nil && after.PID == pid {
 		if mem, ok := after.Mem.(*liveMemory); ok && !mem.visit.over {
 			v.takeOver(mem.visit)
+			if opts.LetSleep {
+				v.before = &earlier{after.Threads, mem.visit.stacks, mem.visit.snap.StackBudget}
+			}
 		}
 	}
 	return v
@@ -223,6 +232,7 @@ func (v *visit) lookAround(opts *AttachOptions) error {
 	if err := v.readThreads(); err != nil {
 		return err
 	}
+	v.findSleepers(opts)
 	if err := v.makeRoom(opts); err != nil {
 		return err
 	}
@@ -351,6 +361,10 @@ func (v *visit) readThreads() error {
 	v.threads, v.nsIDs = make(map[int]procStat, len(tids)), map[int]int{}
 	v.asleep = make(map[int]procSyscall, len(tids))
 	for _, tid := range tids {
+		if s := v.sleepers.byID[tid]; s != nil && v.before != nil && s.slept() {
+			continue
+		}
+		v.sleepers.forget(tid)
 		v.readThread(tid)
 		if call, ok := v.dir.syscall(tid); ok {
 			v.asleep[tid] = call
@@ -374,7 +388,7 @@ func (v *visit) makeRoom(opts *AttachOptions) error {
 	}
 	each := eachBudget(sps, v.maps, opts.StackBudget, opts.StackTotal)
 	size := uint64(len(v.threads)-len(v.asleep)+1) * usualStack
-	for _, s := range spansWithin(withFirstStack(sps, v.maps, each), v.maps, each) {
+	for _, s := range spansWithin(v.withFirstStack(sps, each), v.maps, each) {
 		size += s.hi - s.lo
 	}
 	size = min(size, opts.StackTotal)

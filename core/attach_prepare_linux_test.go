@@ -342,7 +342,7 @@ func TestPrepare(t *testing.T) {
 	s := startSubject(t, os.Args[0], "plain")
 	s.ready(t)
 	s.waitState(t, "S")
-	v := begin(s.pid, nil)
+	v := begin(s.pid, &AttachOptions{})
 	if err := v.prepare(&AttachOptions{StackBudget: DefaultStackBudget, StackTotal: DefaultStackTotal}); err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func TestPrepare(t *testing.T) {
 	if len(v.room) == 0 || len(v.heads) == 0 || len(v.auxv) == 0 || v.arch == nil || len(v.snap.Phases) != 1 || len(v.nsIDs) != 0 || len(v.files.files) == 0 {
 		t.Errorf("got %d bytes of room, %d heads, %d entries, %d files, phases %v", len(v.room), len(v.heads), len(v.auxv), len(v.files.files), v.snap.Phases)
 	}
-	err := begin(1<<30, nil).prepare(&AttachOptions{})
+	err := begin(1<<30, &AttachOptions{}).prepare(&AttachOptions{})
 	if want := "process 1073741824: no such process"; err == nil || err.Error() != want || !errors.Is(err, ErrNoProcess) {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -157,8 +157,8 @@ func (v *visit) copySpans(spans []span, sps []uint64, deadline time.Time) {
 // those that signal handlers on alternate stacks have interrupted. The tops of all
 // come first.
 func (v *visit) copyStacks(opts *AttachOptions, deadline time.Time) {
-	v.snap.StackBudget = eachBudget(v.sps, v.maps, opts.StackBudget, opts.StackTotal)
-	sps := withFirstStack(v.sps, v.maps, v.snap.StackBudget)
+	v.snap.StackBudget = eachBudget(v.sps, v.maps, opts.StackBudget, opts.StackTotal-min(opts.StackTotal, v.sleepers.bytes))
+	sps := v.withFirstStack(v.sps, v.snap.StackBudget)
 	first := v.plan(spansWithin(sps, v.maps, v.snap.StackBudget), sps)
 	v.copy(first, true, deadline)
 	old := v.interrupted(first.copied(), nil)
@@ -168,6 +168,7 @@ func (v *visit) copyStacks(opts *AttachOptions, deadline time.Time) {
 	v.copy(first, false, deadline)
 	v.add(first)
 	v.add(more)
+	v.addSleepers()
 	// A signal frame may be beyond the top.
 	long := slices.DeleteFunc(slices.Clone(v.stacks), func(c copied) bool { return c.hi-c.lo <= topSize })
 	if older := v.interrupted(long, old); len(older) > 0 {

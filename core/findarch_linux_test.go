@@ -130,7 +130,7 @@ func TestPrepareWithoutFiles(t *testing.T) {
 	}
 	none := limit
 	none.Cur = 0
-	v := begin(os.Getpid(), nil)
+	v := begin(os.Getpid(), &AttachOptions{})
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
 		t.Fatal(err)
 	}

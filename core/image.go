@@ -101,6 +101,9 @@ type Thread struct {
 	Name string
 	// State is what a live process's thread was doing; "" in a core file.
 	State State
+	// Same is set if the thread has not run since the snapshot before, and was not stopped.
+	// Its registers and its stack are as they were then.
+	Same bool
 	// Err is why the registers of a live process's thread are not known; nil
 	// if they are.
 	Err error

@@ -30,9 +30,9 @@ func TestParseSyscall(t *testing.T) {
 		want procSyscall
 		ok   bool
 	}{
-		{"271 0x7ffe 0x1 0x0 0x0 0x8 0x0 0x7ffd6f30 0x7f1c\n", procSyscall{271, 0x7ffd6f30}, true},
-		{"-1 0x7ffd6f30 0x7f1c\n", procSyscall{-1, 0x7ffd6f30}, true},
-		{"-1 0xffffffffffffffff 0x7f1c\n", procSyscall{-1, ^uint64(0)}, true},
+		{"271 0x7ffe 0x1 0x0 0x0 0x8 0x0 0x7ffd6f30 0x7f1c\n", procSyscall{271, [6]uint64{0x7ffe, 1, 0, 0, 8}, 0x7ffd6f30, 0x7f1c}, true},
+		{"-1 0x7ffd6f30 0x7f1c\n", procSyscall{number: -1, sp: 0x7ffd6f30, pc: 0x7f1c}, true},
+		{"-1 0xffffffffffffffff 0x7f1c\n", procSyscall{number: -1, sp: ^uint64(0), pc: 0x7f1c}, true},
 		{"running\n", procSyscall{}, false},
 		{"", procSyscall{}, false},
 		{"59 0x0 0x0 0x0 0x0 0x0 0x0 zz 0x7f1c", procSyscall{}, false},

@@ -38,6 +38,10 @@ type AttachOptions struct {
 	// the files that it holds open, and does not look for them again. Of After, only
 	// Close may be used from then on.
 	After *Image
+	// LetSleep has threads that have slept since After sleep on: they are not stopped. They
+	// have the registers and the stack that they had, and [Thread.Same] is set. What others
+	// have written to their stacks since is not seen.
+	LetSleep bool
 	// MaxStop bounds the time for which the process is held, even if not
 	// everything has been copied; 0 stands for [DefaultMaxStop].
 	MaxStop time.Duration
@@ -88,6 +92,9 @@ type Snapshot struct {
 	// MemoryCut is how many bytes were not copied because AttachOptions.Memory does
 	// not allow them.
 	MemoryCut uint64
+	// Slept is how many threads were not stopped because they have slept since the
+	// snapshot before: see AttachOptions.LetSleep.
+	Slept int
 	// Ended is how many threads came to their end while the others were being
 	// stopped. They are not in the image.
 	Ended int

@@ -36,6 +36,9 @@ func (v *visit) image() *Image {
 			img.Threads = append(img.Threads, v.thread(i))
 		}
 	}
+	for _, s := range v.sleepers.byID {
+		img.Threads = append(img.Threads, s.thread)
+	}
 	slices.SortFunc(img.Threads, func(a, b Thread) int { return cmp.Compare(a.ID, b.ID) })
 	v.phase(PhaseComplete, false)
 	return img

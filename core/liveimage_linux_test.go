@@ -219,7 +219,7 @@ func TestLiveImage(t *testing.T) {
 	needPtrace(t)
 	s := startSubject(t, os.Args[0], "plain")
 	s.ready(t)
-	v := begin(s.pid, nil)
+	v := begin(s.pid, &AttachOptions{})
 	if err := v.prepare(&AttachOptions{StackBudget: DefaultStackBudget, StackTotal: DefaultStackTotal}); err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func TestLookAround(t *testing.T) {
 	if want := map[int]procStat{7: {name: "prog", state: Sleeping, started: 5}, 8: {name: "runs", state: Running, started: 5}}; !maps.Equal(v.threads, want) {
 		t.Errorf("got threads %+v, want %+v", v.threads, want)
 	}
-	if want := map[int]procSyscall{7: {number: unix.SYS_READ, sp: 0x4f00}}; !maps.Equal(v.asleep, want) {
+	if want := map[int]procSyscall{7: {unix.SYS_READ, [6]uint64{1, 2, 3, 4, 5, 6}, 0x4f00, 0x1000}}; !maps.Equal(v.asleep, want) {
 		t.Errorf("got %+v asleep, want %+v", v.asleep, want)
 	}
 	if want := map[int]int{7: 1, 8: 2, 9: 0}; !maps.Equal(v.nsIDs, want) {

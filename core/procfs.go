@@ -190,7 +190,8 @@ func (s procStatus) capability(n int) bool {
 // procSyscall is what a thread that sleeps tells of itself.
 type procSyscall struct {
 	number int // of the system call; -1 if it is in none
-	sp     uint64
+	args   [6]uint64
+	sp, pc uint64
 }
 
 // parseSyscall decodes /proc/PID/task/TID/syscall: the number of the system call,
@@ -201,8 +202,16 @@ func parseSyscall(text []byte) (call procSyscall, ok bool) {
 	if len(fields) != 3 && len(fields) != 9 {
 		return call, false
 	}
-	var err1, err2 error
-	call.number, err1 = strconv.Atoi(fields[0])
-	call.sp, err2 = strconv.ParseUint(fields[len(fields)-2], 0, 64)
-	return call, err1 == nil && err2 == nil
+	number, err := strconv.Atoi(fields[0])
+	call.number = number
+	words := append([]*uint64{}, &call.sp, &call.pc)
+	if len(fields) == 9 {
+		words = append([]*uint64{&call.args[0], &call.args[1], &call.args[2], &call.args[3], &call.args[4], &call.args[5]}, words...)
+	}
+	for i, word := range words {
+		if err == nil {
+			*word, err = strconv.ParseUint(fields[i+1], 0, 64)
+		}
+	}
+	return call, err == nil
 }

@@ -28,7 +28,10 @@ func (v *visit) stop(opts *AttachOptions) error {
 // process by itself: both may wait for a file.
 func (v *visit) hold(opts *AttachOptions) error {
 	v.clock = time.Now()
-	t := &tracer{dir: v.dir, known: make(map[int]bool, len(v.threads)), listed: make(map[int]bool, len(v.threads))}
+	t := &tracer{dir: v.dir, known: make(map[int]bool, len(v.threads)), listed: make(map[int]bool, len(v.threads)), sleeping: len(v.sleepers.byID)}
+	for tid := range v.sleepers.byID {
+		t.known[tid] = true
+	}
 	defer t.reaper()()
 	if _, err := t.seizeNew(false); err != nil {
 		return err
@@ -39,6 +42,9 @@ func (v *visit) hold(opts *AttachOptions) error {
 	deadline := v.clock.Add(opts.MaxStop)
 	t.deadline = v.clock.Add(opts.MaxStop / 2) // the other half is for copying
 	err := t.stopAll()
+	if err == nil {
+		err = v.stopWoken(t)
+	}
 	hurry()
 	v.phase(PhaseStop, true)
 	if err == nil {
@@ -56,7 +62,7 @@ func (v *visit) hold(opts *AttachOptions) error {
 			v.snap.StoppedFor += p.Took
 		}
 	}
-	v.snap.Ended = t.ended
+	v.snap.Ended, v.snap.Slept = t.ended, t.sleeping
 	v.tracees = t.tracees
 	if err != nil {
 		return err
@@ -132,6 +138,9 @@ func (v *visit) findMaps(said <-chan mapsAnswer, deadline time.Time) (changed bo
 // check tells a process that could not be stopped from one that was.
 func (v *visit) check(t *tracer) error {
 	var refused error
+	if v.snap.Slept > 0 {
+		return nil
+	}
 	for i := range t.tracees {
 		switch c := &t.tracees[i]; {
 		case c.step == stopped:

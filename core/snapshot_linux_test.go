@@ -143,7 +143,7 @@ func TestStopEnded(t *testing.T) {
 	needPtrace(t)
 	s := startSubject(t, os.Args[0], "plain")
 	s.ready(t)
-	v, opts := begin(s.pid, nil), aroundOptions()
+	v, opts := begin(s.pid, &AttachOptions{}), aroundOptions()
 	opts.MaxStop = unhurried
 	if err := v.prepare(opts); err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestStopBusy(t *testing.T) {
 	if line, err := other.out.ReadString('\n'); err != nil || line != "traces\n" {
 		t.Skipf("the subject cannot trace another: %q, %v", line, err)
 	}
-	v, opts := begin(s.pid, nil), aroundOptions()
+	v, opts := begin(s.pid, &AttachOptions{}), aroundOptions()
 	opts.MaxStop = unhurried
 	if err := v.prepare(opts); err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ type tracer struct {
 	listed   map[int]bool // the threads when they were listed last
 	deadline time.Time    // for stopping
 	ended    int
+	sleeping int // threads that are not to be stopped
 
 	mu     sync.Mutex
 	seized []int // thread ids
@@ -236,8 +237,11 @@ func (t *tracer) complete() bool {
 			last = c.tid
 		}
 	}
+	if n == 0 {
+		return false
+	}
 	st, err := t.dir.stat("task/" + strconv.Itoa(last) + "/stat")
-	return err == nil && st.threads == n
+	return err == nil && st.threads == n+t.sleeping
 }
 
 // await waits until every thread that was asked to stop has stopped, or is known not

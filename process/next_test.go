@@ -54,6 +54,13 @@ func TestNext(t *testing.T) {
 		if p.Image() != img {
 			t.Fatalf("%s: the image is not the new one", tt.name)
 		}
+		th := *p.Threads()[0]
+		if p.NewWalker().Same(&th) {
+			t.Errorf("%s: a thread that was stopped is the same", tt.name)
+		}
+		if th.Same = true; p.NewWalker().Same(&th) != tt.kept {
+			t.Errorf("%s: a thread that slept is the same: %v, want %v", tt.name, !tt.kept, tt.kept)
+		}
 		if kept := process.Modules(p) == old; kept != tt.kept {
 			t.Errorf("%s: modules kept: %v, want %v", tt.name, kept, tt.kept)
 		}

@@ -25,6 +25,7 @@ type Process struct {
 	servers  *debuginfod.Client // nil if no files are fetched
 	steppers func() []unwind.Stepper
 	budget   unwind.Budget // of all stacks
+	renewed  bool          // Next has made it, with the modules from before
 	tails    tailCalls
 
 	demangling  atomic.Int64 // time that long names took, in nanoseconds
@@ -60,7 +61,7 @@ func Next(p *Process, img *core.Image) *Process {
 	if p.modules.Renew(img) {
 		return &Process{
 			img: img, opts: p.opts, modules: p.modules, servers: p.servers, steppers: p.steppers,
-			budget: unwind.Budget{Time: p.opts.MaxTotalTime},
+			budget: unwind.Budget{Time: p.opts.MaxTotalTime}, renewed: true,
 		}
 	}
 	next := New(img, p.opts)

@@ -79,6 +79,10 @@ func (w *Walker) Walk(th *core.Thread) *Stack {
 	return w.walk(th, w.process.img.Trapped(th, w.process.Memory()))
 }
 
+// Same reports whether the stack of a thread is as it was in the process that [Next] took
+// over: the thread has not run since, and the modules are the same.
+func (w *Walker) Same(th *core.Thread) bool { return th.Same && w.process.renewed }
+
 // WalkSaved is Walk for registers that a scheduler saved and that no processor
 // holds. Their pc is a return address unless exact is set: then nothing has been
 // executed yet.

@@ -37,6 +37,7 @@ type btCommand struct {
 	locals  bool
 	redact  bool
 	picture *picture.Collection // of all snapshots; nil if the format is not a picture
+	kept    *keptStacks         // of the snapshot before; nil if there is only one
 }
 
 func newBtCommand() *cobra.Command {
@@ -201,6 +202,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	if err != nil {
 		return err
 	}
+	c.kept.next()
 	waits, groups := process.NewWaits(t), map[*core.Thread]stackGroup(nil)
 	if c.grouped() {
 		threads, groups = groupStacks(cmd.Context(), t, threads)
@@ -221,6 +223,10 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	complete := len(t.Threads()) > 0 && t.Image().Truncated == nil
 	used := sync.Pool{New: func() any { return new(rendered) }}
 	for r := range process.Parallel(cmd.Context(), t, threads, func(w *process.Walker, th *core.Thread) *rendered {
+		if r := c.kept.find(w, th); r != nil && groups == nil {
+			waits.Add(&report.Thread{Frames: r.frames}, th)
+			return r
+		}
 		s := w.Walk(th)
 		r := used.Get().(*rendered)
 		report := w.Describe(s, c.verbose)
@@ -228,8 +234,11 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		if c.locals {
 			w.AddVariables(s, report)
 		}
-		r.complete, r.ended, r.fault = s.Complete(), s.Stop.Complete(), nil
+		r.tid, r.complete, r.ended, r.fault = th.ID, s.Complete(), s.Stop.Complete(), nil
 		r.bounded = s.Stop.Reason == unwind.Limit && c.bounded(cmd)
+		if c.kept != nil {
+			r.frames = append(r.frames[:0], report.Frames...)
+		}
 		if r.hidden = !c.filter.stack(report, r.complete); r.hidden {
 			return r
 		}
@@ -245,8 +254,11 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		}
 		return r
 	}) {
+		kept := c.kept.keep(r)
 		if r.hidden {
-			used.Put(r)
+			if !kept {
+				used.Put(r)
+			}
 			continue
 		}
 		printed, shown = printed+1, shown+r.threads
@@ -271,7 +283,9 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		if c.format == "jsonl" {
 			_ = out.Flush()
 		}
-		used.Put(r)
+		if !kept {
+			used.Put(r)
+		}
 	}
 	head.Waiting = waits.Waiting()
 	if slices.Contains(withModules, c.format) {
@@ -342,10 +356,12 @@ func (c *btCommand) around() int {
 type rendered struct {
 	text            []byte
 	thread          picture.Thread
-	threads         int  // that have this stack
-	hidden          bool // the filter does not take it
-	complete, ended bool // the stack is complete; its end was reached
-	bounded         bool // it was asked for that it ends where it does
+	tid             int
+	frames          []report.Frame // only if stacks are kept
+	threads         int            // that have this stack
+	hidden          bool           // the filter does not take it
+	complete, ended bool           // the stack is complete; its end was reached
+	bounded         bool           // it was asked for that it ends where it does
 	fault           *memreader.FaultError
 }
 

@@ -52,6 +52,9 @@ func (l *liveFlags) check(args []string) error {
 func (c *btCommand) runLive(cmd *cobra.Command, paint painter) (result error) {
 	ctx, l := cmd.Context(), &c.live
 	what := core.AttachOptions{StackBudget: uint64(l.budget), StackTotal: uint64(l.total), FUSE: l.fuse, Follow: gostack.Follow}
+	if l.last() != 1 && !c.locals { // others may change the variables of a thread that sleeps
+		what.LetSleep, c.kept = true, &keptStacks{}
+	}
 	var t *process.Process
 	defer func() {
 		if t != nil {
@@ -158,6 +161,9 @@ func (w *textFormat) snapshot(s *core.Snapshot, threads int) []byte {
 		round(s.StoppedFor), threads, limit.Size(s.Copied))
 	if s.Memory > 0 {
 		b = fmt.Appendf(b, ", %v of other memory", limit.Size(s.Memory))
+	}
+	if s.Slept > 0 {
+		b = fmt.Appendf(b, "; %d slept since the last snapshot and were not stopped", s.Slept)
 	}
 	if s.Ended == 1 {
 		b = append(b, "; 1 thread ended meanwhile"...)
