@@ -55,12 +55,13 @@ func extent(f io.ReaderAt, size int64) (int64, error) {
 	if phoff > math.MaxInt64/2 || phnum > maxCoreProgs {
 		return math.MaxInt64, nil
 	}
-	need := int64(phoff + phnum*coreProg)
+	end := int64(phoff + phnum*coreProg)
+	need := max(coreHeader, end)
 	if need > size {
 		return need, nil
 	}
 	batch := make([]byte, coreBatch*coreProg)
-	for at, end := int64(phoff), need; at < end; {
+	for at := int64(phoff); at < end; {
 		part := batch[:min(int64(len(batch)), end-at)]
 		if n, err := f.ReadAt(part, at); n < len(part) {
 			return 0, fmt.Errorf("reading program headers: %w", err)

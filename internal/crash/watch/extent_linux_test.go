@@ -53,6 +53,7 @@ func TestExtent(t *testing.T) {
 		{"other program headers", with(whole, 54, 57), -1},
 		{"an offset beyond all", put(whole, 64+8, 1<<63), math.MaxInt64},
 		{"a size beyond all", put(whole, 64+32, 1<<63-1), math.MaxInt64},
+		{"no program headers", put(put(whole, 32, 0), 56, 0), 64},
 		{"program headers beyond all", put(whole, 32, 1<<63), math.MaxInt64},
 		{"a section header beyond all", put(put(xnum, 40, 1<<63-1), 0, binary.LittleEndian.Uint64(xnum)), math.MaxInt64},
 	} {
