@@ -19,6 +19,7 @@ func FuzzJIT(f *testing.F) {
 			f.Add(uint8(i), p.image(typ, "first", jitText+0x100, 0x40, true).File(), p.image(typ, "second", jitText+0x120, 0x40, true).File())
 		}
 	}
+	root := f.TempDir()
 	f.Fuzz(func(t *testing.T, which uint8, first, second []byte) {
 		const most = 1 << 14
 		if len(first) > most || len(second) > most {
@@ -26,7 +27,7 @@ func FuzzJIT(f *testing.F) {
 		}
 		a := arches[int(which)%len(arches)]
 		p := newJITProcess(a)
-		p.images = [][]byte{first, second}
+		p.images, p.root = [][]byte{first, second}, root
 		copy(p.stack[jitFrame-8:], p.order.AppendUint64(nil, p.call(jitText+0x130)))
 		set := p.set(t)
 		end := uint64(jitText)

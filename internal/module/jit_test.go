@@ -40,6 +40,7 @@ type jitProcess struct {
 	last   uint64 // what the last entry leads on to
 	text   []byte
 	stack  []byte
+	root   string // the sysroot; "" for one that nothing else has
 }
 
 func newJITProcess(a *arch.Arch) *jitProcess {
@@ -129,7 +130,11 @@ func (p *jitProcess) set(t *testing.T) *Set {
 			{Lo: jitStack, Hi: jitStack + 0x1000},
 		},
 	}
-	set := Find(img, Options{Sysroot: "testdata"}) // which has no program
+	root := p.root
+	if root == "" {
+		root = t.TempDir()
+	}
+	set := Find(img, Options{Sysroot: root})
 	s := set.siteOf(jitProgram + 0x1000)
 	s.once.Do(func() {
 		l := loader{site: s, m: &Module{Path: s.path, Lo: s.lo, Hi: s.hi}}
