@@ -22,7 +22,8 @@ const (
 	// byte to more than maxRatio bytes other than zero, and to at least minBomb
 	// bytes in all. Memory compresses to about a fifth. Zeros take no space in the
 	// end, so those of memory that a process never used may be more: maxZeros, which
-	// zstd takes four seconds for, beside maxRatio for each compressed byte.
+	// zstd takes four seconds for, beside maxRatio for each compressed byte. In a format
+	// that is slow, half of them take as long.
 	maxRatio = 1000
 	minBomb  = 1 << 30
 	maxZeros = 4 << 30
@@ -83,17 +84,17 @@ func loadStream(ctx context.Context, stream io.Reader, total int64, opts Options
 	if err != nil && !errors.Is(err, io.EOF) {
 		return contents{}, err
 	}
-	out, kind := io.Reader(buf), "core"
+	out, kind, slow := io.Reader(buf), "core", false
 	if c := compressed.Find(head); c != nil {
 		r, err := c.Open(buf)
 		if err != nil {
 			return contents{}, fmt.Errorf("%s: %w", c.Name, err)
 		}
 		defer r.Close()
-		out, kind = r, c.Name+" stream"
+		out, kind, slow = r, c.Name+" stream", c.Slow
 	}
 
-	s := &spool{in: in, limit: opts.MaxDecompressed, inMemory: maxInMemory}
+	s := &spool{in: in, limit: opts.MaxDecompressed, slow: slow, inMemory: maxInMemory}
 	if s.limit <= 0 {
 		s.limit = DefaultMaxDecompressed
 	}

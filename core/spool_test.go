@@ -162,21 +162,24 @@ func TestSpoolLimits(t *testing.T) {
 		size, nonzero, in int64
 		data              []byte
 		want              error
+		slow              bool
 	}{
-		{"zeros in proportion", maxZeros + 7*maxRatio - 4096, 0, 7, zeroPage[:], nil},
-		{"nearly too many zeros", maxZeros + 8*maxRatio - 4097, 0, 7, zeroPage[:], nil},
-		{"too many zeros", maxZeros + 8*maxRatio - 4096, 0, 7, zeroPage[:], ErrTooLarge},
-		{"all zeros that may be", maxZeros - 4096, 0, 0, zeroPage[:], nil},
-		{"bytes of a small core", 0, minBomb - 1, 0, []byte{1}, nil},
-		{"bytes in proportion", 0, 8*minBomb - 1, 8 * minBomb / maxRatio, []byte{1}, nil},
-		{"too many bytes", 0, minBomb, 0, []byte{1}, ErrTooLarge},
-		{"too many bytes from some", 0, 8*minBomb - 1, 8*minBomb/maxRatio - 1, []byte{1}, ErrTooLarge},
+		{"zeros in proportion", maxZeros + 7*maxRatio - 4096, 0, 7, zeroPage[:], nil, false},
+		{"nearly too many zeros", maxZeros + 8*maxRatio - 4097, 0, 7, zeroPage[:], nil, false},
+		{"too many zeros", maxZeros + 8*maxRatio - 4096, 0, 7, zeroPage[:], ErrTooLarge, false},
+		{"all zeros that may be", maxZeros - 4096, 0, 0, zeroPage[:], nil, false},
+		{"bytes of a small core", 0, minBomb - 1, 0, []byte{1}, nil, false},
+		{"bytes in proportion", 0, 8*minBomb - 1, 8 * minBomb / maxRatio, []byte{1}, nil, false},
+		{"too many bytes", 0, minBomb, 0, []byte{1}, ErrTooLarge, false},
+		{"too many bytes from some", 0, 8*minBomb - 1, 8*minBomb/maxRatio - 1, []byte{1}, ErrTooLarge, false},
+		{"zeros of a slow stream", maxZeros/2 + 8*maxRatio - 4097, 0, 7, zeroPage[:], nil, true},
+		{"too many zeros of a slow stream", maxZeros/2 + 8*maxRatio - 4096, 0, 7, zeroPage[:], ErrTooLarge, true},
 	} {
 		f, err := os.CreateTemp(t.TempDir(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &spool{in: &counter{n: tt.in}, limit: 1 << 60, file: f, size: tt.size, nonzero: tt.nonzero}
+		s := &spool{in: &counter{n: tt.in}, limit: 1 << 60, file: f, size: tt.size, nonzero: tt.nonzero, slow: tt.slow}
 		if err := s.write(tt.data); !errors.Is(err, tt.want) {
 			t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
 		}

@@ -20,6 +20,8 @@ const MaxWindow = 128 << 20
 type Format struct {
 	Name  string
 	magic string
+	// Slow is set if unpacking takes twice as long as in other formats.
+	Slow bool
 	// Open returns a reader of the decompressed stream. Closing it releases
 	// the decompressor.
 	Open func(io.Reader) (io.ReadCloser, error)
@@ -27,11 +29,11 @@ type Format struct {
 
 // formats are recognised by how the stream begins, whatever its name.
 var formats = []Format{
-	{"zstd", "\x28\xb5\x2f\xfd", openZstd},
-	{"zstd", "\x50\x2a\x4d\x18", openZstd}, // a skippable frame, as pzstd begins with
-	{"gzip", "\x1f\x8b", openGzip},
-	{"lz4", "\x04\x22\x4d\x18", openLZ4},
-	{"xz", "\xfd7zXZ\x00", openXZ},
+	{"zstd", "\x28\xb5\x2f\xfd", false, openZstd},
+	{"zstd", "\x50\x2a\x4d\x18", false, openZstd}, // a skippable frame, as pzstd begins with
+	{"gzip", "\x1f\x8b", false, openGzip},
+	{"lz4", "\x04\x22\x4d\x18", false, openLZ4},
+	{"xz", "\xfd7zXZ\x00", true, openXZ},
 }
 
 // MaxMagic is how many bytes of a stream tell its format.

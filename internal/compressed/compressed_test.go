@@ -40,8 +40,8 @@ func TestFind(t *testing.T) {
 			}
 			continue
 		}
-		if f.Name != tt.name {
-			t.Errorf("got %s, want %s", f.Name, tt.name)
+		if f.Name != tt.name || f.Slow != (tt.name == "xz") {
+			t.Errorf("got %s, slow: %v; want %s", f.Name, f.Slow, tt.name)
 		}
 		r, err := f.Open(bytes.NewReader(data))
 		if err != nil {
