@@ -34,11 +34,12 @@ type File struct {
 	// is replaced before the first section is read.
 	Budget *Budget
 
-	order    binary.ByteOrder
-	loaded   bool
-	inflated *inflated
-	sections func() ([]Section, error)
-	buildID  func() string
+	order     binary.ByteOrder
+	loaded    bool
+	inflated  *inflated
+	allowance *allowance
+	sections  func() ([]Section, error)
+	buildID   func() string
 }
 
 // Prog is a program header [gABI, 5.1].
@@ -114,8 +115,18 @@ func Parse(data []byte) (*File, error) { return parse(data, false) }
 // program headers.
 func ParseLoaded(mem []byte) (*File, error) { return parse(mem, true) }
 
+// ParseWithin is Parse for a file that was unpacked from f, whose budget it shares.
+// Nothing of it grows for nothing, as it has grown before.
+func (f *File) ParseWithin(data []byte) (*File, error) {
+	inner, err := Parse(data)
+	if err == nil {
+		inner.Budget, inner.allowance = f.Budget, new(allowance)
+	}
+	return inner, err
+}
+
 func parse(data []byte, loaded bool) (*File, error) {
-	f := &File{Data: data, Budget: new(Budget), loaded: loaded, inflated: new(inflated)}
+	f := &File{Data: data, Budget: new(Budget), loaded: loaded, inflated: new(inflated), allowance: &allowance{left: uint64(len(data))}}
 	if err := f.checkIdent(); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"sync"
 )
 
@@ -13,6 +14,9 @@ const (
 
 	// maxExcess bounds a [Budget], in bytes. Debug information takes none of it.
 	maxExcess = 256 << 20
+	// timesXZ is how often a byte of xz counts: it can take 30 ns, four times as long as in
+	// other formats.
+	timesXZ = 4
 	// step is how many bytes are inflated between two looks at the budget.
 	step = 1 << 20
 )
@@ -26,6 +30,46 @@ type Budget struct {
 	mu      sync.Mutex
 	used    uint64 // bytes
 	headers uint64 // bytes of section headers
+	files   map[identity]*allowance
+}
+
+// identity tells files that have several names from others.
+type identity struct {
+	dev, ino    uint64
+	size, mtime int64
+}
+
+// allowance is how many bytes of a file may still grow 8-fold for nothing: as many as
+// it has, for sections may share bytes, and a process may map one file a thousand times
+// under different names.
+type allowance struct {
+	mu   sync.Mutex
+	left uint64
+}
+
+// take takes up to n bytes, and returns how many there were.
+func (a *allowance) take(n uint64) uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n = min(n, a.left)
+	a.left -= n
+	return n
+}
+
+// allowanceOf returns the allowance of a file, which all that are the same share.
+func (b *Budget) allowanceOf(st fs.FileInfo) *allowance {
+	id, known := identify(st)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.files[id]
+	if a == nil || !known {
+		a = &allowance{left: uint64(st.Size())}
+	}
+	if b.files == nil {
+		b.files = map[identity]*allowance{}
+	}
+	b.files[id] = a
+	return a
 }
 
 // take takes n bytes, and reports whether there were as many.
@@ -46,13 +90,26 @@ func (e budgetError) Error() string {
 		e.packed, e.size, usualRatio, maxExcess)
 }
 
-// growth is what contents that become more were charged of a budget.
-type growth struct{ taken uint64 }
+// growth is what contents that become more were charged.
+type growth struct {
+	of     *allowance
+	packed uint64 // what they are made of so far, of which
+	free   uint64 // may grow 8-fold for nothing
+	taken  uint64 // of the budget
+	times  uint64 // how often a byte counts
+}
+
+// excess is what size bytes take of a budget if so many of what they are made of are free.
+func (g *growth) excess(size, free uint64) uint64 {
+	return g.times * (size - min(size, usualRatio*free))
+}
 
 // charge takes of the budget what size bytes, made of packed ones, take beyond what was
 // taken before.
 func (g *growth) charge(b *Budget, size, packed uint64) error {
-	excess := size - min(size, usualRatio*packed)
+	g.free += g.of.take(packed - g.packed)
+	g.packed = packed
+	excess := g.excess(size, g.free)
 	if excess <= g.taken {
 		return nil
 	}
@@ -63,22 +120,39 @@ func (g *growth) charge(b *Budget, size, packed uint64) error {
 	return nil
 }
 
-// Inflate reads r, which decompresses what it reads from in, up to a size in bytes.
-// An error comes with what was read before it, but if the budget does not suffice,
-// with nothing.
-func (b *Budget) Inflate(r io.Reader, in *bytes.Reader, size uint64) ([]byte, error) {
+// mayBecome returns an error if what has n bytes cannot pay for becoming size, however few
+// bytes that is made of. It saves the time for finding out, which a thousand files would take.
+func (g *growth) mayBecome(b *Budget, n, size uint64) error {
+	g.of.mu.Lock()
+	free := g.free + g.of.left
+	g.of.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if excess := g.excess(size, free); excess > g.taken && excess-g.taken > maxExcess-b.used {
+		return budgetError{n, g.packed}
+	}
+	return nil
+}
+
+// Inflate reads r, which decompresses xz that it reads from in, a part of the file, up to
+// a size in bytes. An error comes with what was read before it, but if the budget does
+// not suffice, with nothing.
+func (f *File) Inflate(r io.Reader, in *bytes.Reader, size uint64) ([]byte, error) {
 	// Debug information shrinks to a third or a quarter. Beyond that the buffer
 	// grows with the real output, whatever size says.
 	packed := uint64(in.Size())
 	out := make([]byte, 0, min(size, usualRatio*packed))
-	var g growth
+	g := growth{of: f.allowance, times: timesXZ}
 	for n := uint64(0); n < size; n = uint64(len(out)) {
+		if over := g.mayBecome(f.Budget, n, min(size, n+step)); over != nil {
+			return nil, over
+		}
 		if len(out) == cap(out) {
 			out = append(make([]byte, 0, min(size, 2*n+step)), out...)
 		}
 		k, err := r.Read(out[n:min(uint64(cap(out)), n+step)])
 		out = out[:len(out)+k]
-		if over := g.charge(b, uint64(len(out)), packed-uint64(in.Len())); over != nil {
+		if over := g.charge(f.Budget, uint64(len(out)), packed-uint64(in.Len())); over != nil {
 			return nil, over
 		}
 		if err == io.EOF {

@@ -81,6 +81,69 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// TestAllowance has what grows for nothing: as many bytes as a file has, in all sections
+// together, and none of what was unpacked from it.
+func TestAllowance(t *testing.T) {
+	f := packedZeros(t, 1<<10, Section{Name: ".a"})
+	inflate := func(f *File, packed int) (taken uint64) {
+		before := f.Budget.used
+		in := bytes.NewReader(make([]byte, packed))
+		_, _ = in.Seek(0, io.SeekEnd)
+		if _, err := f.Inflate(&slowReader{left: 8 * packed, chunk: 8 * packed}, in, uint64(8*packed)); err != nil {
+			t.Fatal(err)
+		}
+		return f.Budget.used - before
+	}
+	const left = 100
+	if taken := inflate(f, len(f.Data)-left); taken != 0 {
+		t.Errorf("got %d bytes of the budget taken by what is free", taken)
+	}
+	if taken := inflate(f, 3*left); taken != timesXZ*16*left {
+		t.Errorf("got %d bytes of the budget taken, want what is not free: %d", taken, timesXZ*16*left)
+	}
+	inner, err := f.ParseWithin(f.Data)
+	if err != nil || inner.Budget != f.Budget {
+		t.Fatalf("got %+v, %v", inner, err)
+	}
+	if taken := inflate(inner, left); taken != timesXZ*8*left {
+		t.Errorf("got %d bytes of the budget taken from within, want %d", taken, timesXZ*8*left)
+	}
+	if inner, err := f.ParseWithin(nil); inner != nil || err == nil {
+		t.Errorf("got %+v, %v", inner, err)
+	}
+}
+
+// A file that cannot pay for the next step is not unpacked any further to find out.
+func TestMayBecome(t *testing.T) {
+	const most = maxExcess
+	for name, tt := range map[string]struct {
+		g          growth
+		left, used uint64
+		size       uint64
+		ok         bool
+	}{
+		"for nothing":        {growth{}, 10, most, 80, true},
+		"a byte more":        {growth{}, 10, most, 81, false},
+		"of the budget":      {growth{}, 10, most - 1, 81, true},
+		"was paid":           {growth{free: 10, taken: 7}, 0, most, 87, true},
+		"was paid, and more": {growth{free: 10, taken: 7}, 0, most, 88, false},
+	} {
+		tt.g.of, tt.g.times = &allowance{left: tt.left}, 1
+		if err := tt.g.mayBecome(&Budget{used: tt.used}, 0, tt.size); (err == nil) != tt.ok {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	f := packedZeros(t, 1<<20, Section{Name: ".a"})
+	f.Budget.used = most
+	r := slowReader{left: 1000, chunk: 1000}
+	if _, err := f.Inflate(&r, bytes.NewReader(nil), 2*usualRatio*uint64(len(f.Data))); err == nil || len(r.asked) > 0 {
+		t.Errorf("got %v, asked %d times", err, len(r.asked))
+	}
+	if data, err := f.SectionData(f.Section(".a")); data != nil || err == nil || !strings.Contains(err.Error(), "after 0 bytes have become 0, it is given up") {
+		t.Errorf("got %d bytes, %v", len(data), err)
+	}
+}
+
 // slowReader yields so many bytes in all, each time at most chunk, and notes how many
 // it was asked for.
 type slowReader struct {
@@ -99,7 +162,7 @@ func (r *slowReader) Read(p []byte) (int, error) {
 }
 
 // TestInflateBudget has what is taken of a budget while contents grow: what is more than
-// eight times what was read, once.
+// eight times what was read, once, and of xz four times.
 func TestInflateBudget(t *testing.T) {
 	const most = 256 << 20
 	packed := bytes.NewReader(make([]byte, 10))
@@ -110,17 +173,18 @@ func TestInflateBudget(t *testing.T) {
 		want uint64 // of the budget, at last
 		err  string
 	}{
-		"nothing read":          {0, 0, 300, 300, ""},
-		"a part is free":        {10, 0, 300, 220, ""},
+		"nothing read":          {0, 0, 300, 1200, ""},
+		"a part is free":        {10, 0, 300, 880, ""},
 		"all is free":           {10, 0, 80, 0, ""},
-		"a byte more":           {10, 0, 81, 1, ""},
-		"up to the bound":       {0, most - 300, 300, most, ""},
-		"a byte beyond it":      {0, most - 299, 300, most - 19, "after 0 bytes have become 300, it is given up: what grows more than 8-fold, in all files together, may take 268435456 bytes beyond that"},
-		"nothing of it is left": {2, most, 300, most, "after 2 bytes have become 80, it is given up: what grows more than 8-fold, in all files together, may take 268435456 bytes beyond that"},
+		"a byte more":           {10, 0, 81, 4, ""},
+		"up to the bound":       {0, most - 1200, 300, most, ""},
+		"a byte beyond it":      {0, most - 1199, 300, most - 79, "after 0 bytes have become 300, it is given up: what grows more than 8-fold, in all files together, may take 268435456 bytes beyond that"},
+		"nothing of it is left": {2, most, 300, most, "after 0 bytes have become 0, it is given up: what grows more than 8-fold, in all files together, may take 268435456 bytes beyond that"},
 	} {
 		_, _ = packed.Seek(int64(tt.read), io.SeekStart)
 		b := Budget{used: tt.used}
-		got, err := b.Inflate(&slowReader{left: 1000, chunk: 100}, packed, tt.size)
+		f := &File{Budget: &b, allowance: &allowance{left: 10}}
+		got, err := f.Inflate(&slowReader{left: 1000, chunk: 100}, packed, tt.size)
 		if b.used != tt.want || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
 			t.Errorf("%s: got %d bytes used, %v, want %d, %q", name, b.used, err, tt.want, tt.err)
 		}
@@ -145,7 +209,7 @@ func TestInflateSteps(t *testing.T) {
 		"is longer":  {slowReader{left: 1000, chunk: 1000}, 10, 10, nil, 10},
 		"of nothing": {slowReader{left: 1000, chunk: 1000}, 0, 0, nil, 0},
 	} {
-		got, err := new(Budget).Inflate(&tt.r, bytes.NewReader(make([]byte, 3<<20)), tt.size)
+		got, err := (&File{Budget: new(Budget), allowance: &allowance{left: 3 << 20}}).Inflate(&tt.r, bytes.NewReader(make([]byte, 3<<20)), tt.size)
 		if len(got) != tt.want || !errors.Is(err, tt.err) || tt.err == nil && err != nil {
 			t.Errorf("%s: got %d bytes, %v, want %d, %v", name, len(got), err, tt.want, tt.err)
 		}
@@ -198,7 +262,7 @@ func TestDecompressErrors(t *testing.T) {
 		"too large window": {2, frame(17<<3 | 1), "window size exceeded"},
 		"ends early":       {2, frame(0), "unexpected EOF"},
 	} {
-		f := &File{order: order, Budget: new(Budget)}
+		f := &File{order: order, Budget: new(Budget), allowance: new(allowance)}
 		_, err := f.openPacked(testkit.New(order).D32(tt.kind, 0).D64(5, 1).Raw(tt.stream).Done()).prefix(5, new(Budget))
 		if err == nil || !strings.Contains(err.Msg, tt.want) {
 			t.Errorf("%s: got %v, want %s", name, err, tt.want)
@@ -251,7 +315,7 @@ func TestSectionPrefix(t *testing.T) {
 
 // A stream whose file shrank while it was read is not continued.
 func TestPackedFaulted(t *testing.T) {
-	p := &packed{size: 10, in: 10, read: func() uint64 { return 0 }}
+	p := &packed{size: 10, in: 10, growth: growth{of: new(allowance), times: 1}, read: func() uint64 { return 0 }}
 	p.more = func([]byte, int) ([]byte, error) { panic("a fault") }
 	func() {
 		defer func() { _ = recover() }()

@@ -83,6 +83,53 @@ func TestOpenWithBudget(t *testing.T) {
 	}
 }
 
+// Names of one file may have the same bytes grow for nothing once, until it changes. A
+// budget of a file alone knows of no others.
+func TestAllowanceOfNames(t *testing.T) {
+	dir := t.TempDir()
+	name, link, other := filepath.Join(dir, "elf"), filepath.Join(dir, "link"), filepath.Join(dir, "other")
+	data := packedZeros(t, 1<<20, Section{Name: ".a"}).Data
+	for _, name := range []string{name, other} {
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(name, link); err != nil {
+		t.Skip(err)
+	}
+	st, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, known := identify(st)
+	var budget Budget
+	of := func(name string, budget *Budget) *allowance {
+		f, release, err := Open(name, budget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+		return f.allowance
+	}
+	first := of(name, &budget)
+	for _, tt := range []struct {
+		name   string
+		budget *Budget
+		same   bool
+	}{{name, &budget, known}, {link, &budget, known}, {other, &budget, false}, {name, new(Budget), false}, {name, nil, false}} {
+		a := of(tt.name, tt.budget)
+		if (a == first) != tt.same || a.left != uint64(len(data)) {
+			t.Errorf("%s: shares the allowance of the first: %v, of %d bytes", tt.name, a == first, a.left)
+		}
+	}
+	if err := os.Chtimes(name, time.Time{}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if of(name, &budget) == first {
+		t.Error("a file that has changed shares the allowance of before")
+	}
+}
+
 // Files that are not regular are refused by what they are, also when they are open.
 func TestNotRegular(t *testing.T) {
 	for mode, want := range map[fs.FileMode]string{

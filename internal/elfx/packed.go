@@ -91,7 +91,7 @@ func (f *File) openPacked(data []byte) *packed {
 	if limit := min(maxDecompressed, maxRatio*uint64(len(data))); size > limit {
 		return bad("ch_size", fmt.Sprintf("%d bytes are more than the limit of %d", size, limit))
 	}
-	p := &packed{size: size, in: uint64(len(data) - 24)}
+	p := &packed{size: size, in: uint64(len(data) - 24), growth: growth{of: f.allowance, times: 1}}
 	switch kind := f.order.Uint32(data); kind {
 	case compressZlib:
 		z, err := inflate.New(data[24:])
@@ -134,8 +134,12 @@ func (p *packed) prefix(n uint64, b *Budget) ([]byte, *FormatError) {
 	}
 	n = min(n, p.size)
 	for uint64(len(p.out)) < n && p.bad == nil {
-		p.grow(n)
 		have := len(p.out)
+		if over := p.growth.mayBecome(b, uint64(have), min(n, uint64(have)+step)); over != nil {
+			p.out, p.bad = nil, &FormatError{Field: "contents", Msg: over.Error()}
+			break
+		}
+		p.grow(n)
 		p.bad = faulted
 		out, err := p.more(p.out, int(min(n, uint64(have)+step)))
 		p.bad = nil

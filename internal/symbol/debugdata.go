@@ -35,15 +35,14 @@ func openDebugdata(t *table) (elfx.SymTab, error) {
 	if err != nil {
 		return bad(err)
 	}
-	data, err := unpackXZ(packed, maxDebugdata, t.file.Budget)
+	data, err := unpackXZ(packed, maxDebugdata, t.file)
 	if err != nil {
 		return bad(err)
 	}
-	inner, err := elfx.Parse(data)
+	inner, err := t.file.ParseWithin(data)
 	if err != nil {
 		return bad(err)
 	}
-	inner.Budget = t.file.Budget
 	t.file = inner
 	tab, err := inner.Symtab()
 	if err != nil {
@@ -52,14 +51,14 @@ func openDebugdata(t *table) (elfx.SymTab, error) {
 	return tab, err
 }
 
-// unpackXZ decompresses packed, up to limit bytes.
-func unpackXZ(packed []byte, limit uint64, budget *elfx.Budget) ([]byte, error) {
+// unpackXZ decompresses packed, which is in a file, up to limit bytes.
+func unpackXZ(packed []byte, limit uint64, file *elfx.File) ([]byte, error) {
 	in := bytes.NewReader(packed)
 	z, err := xz.NewReader(in, maxDictionary)
 	if err != nil {
 		return nil, err
 	}
-	data, err := budget.Inflate(z, in, limit+1)
+	data, err := file.Inflate(z, in, limit+1)
 	if err != nil {
 		return nil, err
 	}

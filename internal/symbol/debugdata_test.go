@@ -92,16 +92,22 @@ func TestDebugdataDamage(t *testing.T) {
 	}
 }
 
+// anyFile is a file that something was packed in.
+func anyFile(t testing.TB) *elfx.File {
+	t.Helper()
+	return parse(t, program(binary.LittleEndian).File())
+}
+
 func TestUnpackLimit(t *testing.T) {
 	packed := packedSymbols(t)
-	data, err := unpackXZ(packed, maxDebugdata, new(elfx.Budget))
+	data, err := unpackXZ(packed, maxDebugdata, anyFile(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := unpackXZ(packed, uint64(len(data)), new(elfx.Budget)); err != nil || len(got) != len(data) {
+	if got, err := unpackXZ(packed, uint64(len(data)), anyFile(t)); err != nil || len(got) != len(data) {
 		t.Errorf("at the limit: got %d bytes, %v, want %d", len(got), err, len(data))
 	}
-	if got, err := unpackXZ(packed, uint64(len(data))-1, new(elfx.Budget)); err == nil || got != nil {
+	if got, err := unpackXZ(packed, uint64(len(data))-1, anyFile(t)); err == nil || got != nil {
 		t.Errorf("over the limit: got %d bytes, want an error", len(got))
 	}
 }

@@ -34,6 +34,25 @@ func zstdRun(size uint64, value byte) []byte {
 	return frame
 }
 
+// eightfold is like repeated, for contents that are no more than 8 times as long as the
+// section: a block of every eight is stored as it is.
+func eightfold(size uint64) []byte {
+	const block, rle = 128 << 10, 2
+	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}
+	for i := uint64(0); i < size/block; i++ {
+		head := uint32(block)<<3 | rle
+		if i == size/block-1 {
+			head |= 1
+		}
+		if i%8 == 0 {
+			frame = append(append(frame, byte(head-rle), byte(head>>8), byte(head>>16)), make([]byte, block)...)
+		} else {
+			frame = append(frame, byte(head), byte(head>>8), byte(head>>16), 0)
+		}
+	}
+	return testkit.New(binary.LittleEndian).D32(2, 0).D64(size, 1).Raw(frame).Done()
+}
+
 // debugSections are what the reader of debug information may ask for.
 var debugSections = []string{
 	".debug_info", ".debug_abbrev", ".debug_line", ".debug_str", ".debug_line_str", ".debug_str_offsets",
@@ -117,6 +136,36 @@ func inflated() []input {
 				p.files = append(p.files, testkit.CoreFile{Lo: lo, Hi: lo + textAt + textSize - imageAt, Path: f.link("exe", fmt.Sprint("lib", i))})
 			}
 			return f.bt(p)
+		}},
+		{"modules-eightfold", "1,000 programs that are links to one with symbols of 32 MiB that were 4 MiB", false, func(f *folder) []string {
+			sects := same(compressed(".symtab", sectSymtab, eightfold(32<<20)), ".strtab", ".debug_info")
+			sects[0].Link, sects[1].Type, sects[2].Type = ".strtab", sectStrtab, sectProgbits
+			f.program(sects...)
+			return manyModules(f, 1000)
+		}},
+		{"sections-overlap", "13 sections of debug information that inflate to 64 MiB each from the same 8 MiB", false, func(f *folder) []string {
+			// A header, and a frame that is skipped with the headers that follow.
+			names, heads := debugSections, testkit.New(binary.LittleEndian)
+			for i := range names {
+				heads.D32(2, 0).D64(64<<20, 1).D32(0x184d2a50, uint32(32*(len(names)-1-i)))
+			}
+			data := append(heads.Done(), eightfold(64 << 20)[24:]...)
+			file := elf(same(compressed(names[0], sectProgbits, data), names[1:]...)...).File()
+			le := binary.LittleEndian
+			const first = 2 // of the sections, after that of the text
+			for i := range uint64(len(names)) {
+				header := file[le.Uint64(file[40:])+64*(first+i):]
+				le.PutUint64(header[24:], le.Uint64(header[24:])+32*i) // sh_offset
+				le.PutUint64(header[32:], le.Uint64(header[32:])-32*i) // sh_size
+			}
+			f.write("exe", file)
+			return manyModules(f, 1, "--locals")
+		}},
+		{"debugdata-nested", "100 modules with .gnu_debugdata that has symbols which inflate", false, func(f *folder) []string {
+			sects := same(compressed(".symtab", sectSymtab, eightfold(64<<20)), ".strtab")
+			sects[0].Link, sects[1].Type = ".strtab", sectStrtab
+			f.program(plain(".gnu_debugdata", xzBlock(elf(sects...).File(), zeroChunk(), 1)))
+			return manyModules(f, 100)
 		}},
 		{"sidecar-inflate", "a .sframe of a file on the command line inflates to 2 GiB", false, func(f *folder) []string {
 			s := table(".sframe", 0, repeated(2*gib-1, 0))

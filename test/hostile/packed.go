@@ -70,6 +70,31 @@ func packed() []input {
 		},
 		{"gzip-members", "1,000,000 empty gzip members", false, stream("core.gz", 1000000, gz(coreHead(0)), gz(nil))},
 		{"lz4-frames", "200,000 empty lz4 frames", false, stream("core.lz4", 200000, nil, lz4)},
+		{"xz-zeros", "xz of 8 GiB of zeros, which are 1 MB", false, func(f *folder) []string {
+			c := zeroChunk()
+			f.stdin = f.write("core.xz", xzBlock(coreHead(8<<30), c, 8<<30/c.size))
+			return []string{"bt", "-"}
+		}},
+		{"xz-zeros-quick", "xz of 256 MiB of zeros", true, func(f *folder) []string {
+			c := zeroChunk()
+			f.stdin = f.write("core.xz", xzBlock(coreHead(256<<20), c, 256<<20/c.size))
+			return []string{"bt", "-"}
+		}},
+		{"xz-slow", "xz of 256 MiB of zeros that are literals", false, func(f *folder) []string {
+			c := slowChunk()
+			f.stdin = f.write("core.xz", xzBlock(coreHead(256<<20), c, 256<<20/c.size))
+			return []string{"bt", "-"}
+		}},
+		{"debugdata-zeros", "1,000 modules with .gnu_debugdata of 127 MiB of zeros", false, func(f *folder) []string {
+			c := zeroChunk()
+			f.program(plain(".gnu_debugdata", xzBlock([]byte("\x7fELF"), c, 127<<20/c.size)))
+			return manyModules(f, 1000)
+		}},
+		{"debugdata-slow", "1,000 modules with .gnu_debugdata of 127 MiB of literals", false, func(f *folder) []string {
+			c := slowChunk()
+			f.program(plain(".gnu_debugdata", xzBlock([]byte("\x7fELF"), c, 127<<20/c.size)))
+			return manyModules(f, 1000)
+		}},
 		{"gzip-zeros", "gzip of 1 GiB of zeros", false, func(f *folder) []string {
 			f.stdin = f.write("core.gz", gz(append(coreHead(1<<30), make([]byte, 1<<30)...)))
 			return []string{"bt", "-"}
