@@ -6,6 +6,7 @@ import (
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/unwind"
+	"github.com/sfcore/sfcore/unwind/codewalk"
 )
 
 // FuzzJIT registers any bytes as two images. The code that is believed ascends,
@@ -59,4 +60,13 @@ func FuzzJIT(f *testing.F) {
 			set.Describe(m)
 		}
 	})
+}
+
+// walk walks the stack of the only thread.
+func walk(s *Set) ([]unwind.Frame, unwind.Stop) {
+	u := unwind.Unwinder{Arch: s.img.Arch, Mem: s.Memory(), Find: s.Place, Steppers: []unwind.Stepper{
+		unwind.NewSFrame(), unwind.NewPromisedFramePointer(), unwind.NewCFI(),
+		new(codewalk.Stepper), unwind.NewFramePointer(),
+	}}
+	return u.Unwind(nil, &s.img.Threads[0].Regs)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/unwind"
-	"github.com/sfcore/sfcore/unwind/codewalk"
 )
 
 const (
@@ -130,11 +129,10 @@ func (p *jitProcess) set(t *testing.T) *Set {
 			{Lo: jitStack, Hi: jitStack + 0x1000},
 		},
 	}
-	root := p.root
-	if root == "" {
-		root = t.TempDir()
+	if p.root == "" {
+		p.root = t.TempDir()
 	}
-	set := Find(img, Options{Sysroot: root})
+	set := Find(img, Options{Sysroot: p.root})
 	s := set.siteOf(jitProgram + 0x1000)
 	s.once.Do(func() {
 		l := loader{site: s, m: &Module{Path: s.path, Lo: s.lo, Hi: s.hi}}
@@ -142,15 +140,6 @@ func (p *jitProcess) set(t *testing.T) *Set {
 		s.module = l.m
 	})
 	return set
-}
-
-// walk walks the stack of the only thread.
-func walk(s *Set) ([]unwind.Frame, unwind.Stop) {
-	u := unwind.Unwinder{Arch: s.img.Arch, Mem: s.Memory(), Find: s.Place, Steppers: []unwind.Stepper{
-		unwind.NewSFrame(), unwind.NewPromisedFramePointer(), unwind.NewCFI(),
-		new(codewalk.Stepper), unwind.NewFramePointer(),
-	}}
-	return u.Unwind(nil, &s.img.Threads[0].Regs)
 }
 
 // funcAt returns the name of the code at an address, and its module.
