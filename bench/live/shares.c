@@ -45,14 +45,13 @@ static void *work(void *unused) {
 		f30();
 		f20();
 	}
+	return 0;
 }
 
 APART static int descend(int n) {
-	if (n == 0) {
-		asleep++;
-		for (;;)
+	if (n == 0)
+		for (asleep++;;)
 			pause();
-	}
 	return descend(n - 1) + 1;
 }
 
