@@ -60,6 +60,13 @@ func (p *progress) files(done int, next string) {
 	}
 }
 
+// share shows how many of all files are done.
+func (p *progress) share(done, total int, last string) {
+	if p.due() {
+		fmt.Fprintf(os.Stderr, "\r\x1b[K%d of %d files: %s", done, total, plain(last))
+	}
+}
+
 // fetching shows how many bytes of a file came from a server, of total; 0 if that is
 // unknown. It may be called concurrently.
 func (p *progress) fetching(done, total int64) {

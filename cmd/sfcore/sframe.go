@@ -28,7 +28,7 @@ version: 1, 2 with its errata, and 3, for amd64, aarch64 and s390x.
 Exit status: 0 if all is well, 1 if the output reports something, 2 if a file
 cannot be read.`,
 	}
-	cmd.AddCommand(newDumpCommand(), newCheckCommand(), newCompareCommand(), newCoverageCommand(), newSynthCommand(), newGateCommand())
+	cmd.AddCommand(newDumpCommand(), newCheckCommand(), newCompareCommand(), newCoverageCommand(), newSynthCommand(), newGateCommand(), newSurveyCommand())
 	return cmd
 }
 

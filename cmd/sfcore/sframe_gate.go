@@ -80,7 +80,7 @@ func (c *gateCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	g := gatherer{ctx: cmd.Context(), policy: policy, report: &gate.Report{Version: version.Get().String()}, progress: newProgress()}
+	g := gatherer{ctx: cmd.Context(), policy: policy, read: readELF(), report: &gate.Report{Version: version.Get().String()}, progress: newProgress()}
 	for _, arg := range args {
 		if err := g.path(arg); err != nil {
 			return err
@@ -189,6 +189,7 @@ type gatherer struct {
 	policy   *gate.Policy
 	report   *gate.Report
 	progress *progress
+	read     func(s *artifact.Source, do func(artifact.File) error) error
 	done     int
 }
 
@@ -210,7 +211,7 @@ func (g *gatherer) path(path string) error {
 		s := &sources[i]
 		g.done++
 		g.progress.files(g.done, s.Path)
-		err := eachELF(s, func(f artifact.File) error { return g.file(s, f) })
+		err := g.read(s, func(f artifact.File) error { return g.file(s, f) })
 		switch {
 		case err == nil:
 		case !s.Named && errors.Is(err, artifact.ErrNone):
@@ -222,10 +223,12 @@ func (g *gatherer) path(path string) error {
 	return nil
 }
 
-// eachELF calls do for the ELF files in a source, which another program may shrink at
-// the same time.
-func eachELF(s *artifact.Source, do func(artifact.File) error) error {
-	return guarded(s.Path, func() error { return artifact.Each(s, do) })
+// readELF returns a function that calls another one for the ELF files in a source, which
+// another program may shrink at the same time.
+func readELF() func(s *artifact.Source, do func(artifact.File) error) error {
+	return func(s *artifact.Source, do func(artifact.File) error) error {
+		return guarded(s.Path, func() error { return artifact.Each(s, do) })
+	}
 }
 
 // named gives an error the name of a file, unless it has it.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/sfcore/sfcore/internal/elfx"
 )
@@ -42,8 +43,22 @@ var ErrNone = errors.New("not an ELF file, an archive of them, or a package")
 // maxSources bounds the files of a search. A distribution has some millions.
 const maxSources = 16 << 20
 
+// pseudo are directories of a root file system in which the kernel shows itself.
+var pseudo = []string{"dev", "proc", "sys"}
+
+// IsRoot reports whether a directory looks like a root file system.
+func IsRoot(path string) bool {
+	for _, name := range []string{"etc", "usr"} {
+		if st, err := os.Stat(filepath.Join(path, name)); err != nil || !st.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
 // Find returns the regular files below a directory in lexical order, without following
-// symbolic links, or the one file with that path. failed is called for what cannot be
+// symbolic links, or the one file with that path. In a root file system it leaves out
+// what the kernel shows there. failed is called for what cannot be
 // searched.
 func Find(ctx context.Context, path string, failed func(error)) ([]Source, error) {
 	st, err := os.Stat(path)
@@ -53,6 +68,7 @@ func Find(ctx context.Context, path string, failed func(error)) ([]Source, error
 	if !st.IsDir() {
 		return []Source{{path, filepath.Base(path), true, st.Size(), st.ModTime().UnixNano()}}, nil
 	}
+	root := IsRoot(path)
 	var found []Source
 	err = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
 		switch {
@@ -61,6 +77,8 @@ func Find(ctx context.Context, path string, failed func(error)) ([]Source, error
 		case err != nil:
 			failed(err)
 			return nil
+		case root && d.IsDir() && filepath.Dir(at) == filepath.Clean(path) && slices.Contains(pseudo, d.Name()):
+			return fs.SkipDir
 		case !d.Type().IsRegular():
 			return nil
 		case len(found) == maxSources:

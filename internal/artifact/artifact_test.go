@@ -181,6 +181,30 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// What the kernel shows in a root file system is not searched, but a directory of the same
+// name elsewhere is.
+func TestFindRoot(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"etc/a", "usr/lib/dev/b", "proc/c", "sys/d", "dev/e", "lib/f"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for at, want := range map[string][]string{"": {"etc/a", "lib/f", "usr/lib/dev/b"}, "usr/lib": {"dev/b"}} {
+		found, err := Find(t.Context(), filepath.Join(dir, at), func(err error) { t.Error(err) })
+		var got []string
+		for _, s := range found {
+			got = append(got, s.Name)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: got %v, %v, want %v", at, got, err, want)
+		}
+	}
+}
+
 // Any bytes are members within the archive, or an error.
 func FuzzMembers(f *testing.F) {
 	f.Add([]byte(arMagic + member("//", "name-of-a-file.o/\n") + member("/0", elf) + member("b.o/", "odd") + member("#1/3", "abcdef")))

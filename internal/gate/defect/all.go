@@ -119,6 +119,16 @@ var All = []Defect{
 		f.order.PutUint64(flags, f.order.Uint64(flags)&^elfx.SectAlloc)
 		return true
 	}},
+	{"section-not-loaded", "the segment ends before the section", func(f *file) bool {
+		at := f.order.Uint64(f.Data[f.shdr+24:])
+		for i := range f.Progs {
+			if p := &f.Progs[i]; p.Type == elfx.ProgLoad && at >= p.Off && at-p.Off < p.Filesz {
+				f.order.PutUint64(f.Data[int(f.order.Uint64(f.Data[32:]))+i*56+32:], at-p.Off)
+				return true
+			}
+		}
+		return false
+	}},
 	{"section-empty", "the linker dropped the contents of the section", func(f *file) bool {
 		f.order.PutUint64(f.Data[f.shdr+32:], 0)
 		return true
