@@ -43,8 +43,9 @@ type Options struct {
 	// Context, when it ends, ends the fetching of files; nil for
 	// context.Background(). Other work continues.
 	Context context.Context
-	// CacheDir is the directory in which the build-ids of files below Paths are
-	// kept. If it is "", they are not kept.
+	// CacheDir is the directory for what saves time in the next run: the build-ids of
+	// files below Paths, and what was found in debug information. If it is "", nothing
+	// is kept.
 	CacheDir string
 	// Methods are names from [Methods], in the order in which to try the methods;
 	// nil for all.

@@ -127,11 +127,7 @@ func (p *Process) tailCallsOf(pc uint64) (*info.Tails, *module.Module) {
 	if m == nil {
 		return nil, nil
 	}
-	data := m.Source()
-	if data == nil {
-		return nil, nil
-	}
-	t, err := data.TailCalls(pc - m.Bias)
+	t, err := m.TailCalls(pc - m.Bias)
 	if err != nil {
 		p.modules.Note(err)
 	}

@@ -167,7 +167,7 @@ func (o *openFlags) options(ctx context.Context, program ...string) (process.Opt
 		}
 	}
 	opts := process.Options{
-		Exe: exe, Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, SourceMap: o.sources, CacheDir: cacheDir(),
+		Exe: exe, Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, SourceMap: o.sources, CacheDir: o.cacheDir(),
 		Methods: strings.Split(o.methods, ","), MaxFrames: o.frames, MaxTime: o.time, MaxTotalTime: o.walking(), Debuginfod: o.fetch, Context: ctx,
 	}
 	if o.fetch {

@@ -19,6 +19,7 @@ type searchFlags struct {
 	debug   []string
 	fetch   bool
 	sidecar []string
+	noCache bool
 	size    limit.Size
 	limits
 }
@@ -32,6 +33,7 @@ func (o *searchFlags) register(cmd *cobra.Command, scope string) {
 	f.StringArrayVar(&o.debug, "debug-dir", nil, scope+"look for debug files below `DIR`, laid out like /usr/lib/debug (repeatable)")
 	f.StringArrayVar(&o.sidecar, "sframe-dir", nil, "for modules without .sframe, use what sframe synth wrote to `DIR` (repeatable)")
 	f.BoolVar(&o.fetch, "debuginfod", false, scope+"fetch missing files from the servers in DEBUGINFOD_URLS, which learn the build-ids")
+	f.BoolVar(&o.noCache, "no-cache", false, "neither use nor keep what saves time in the next run; see sfcore cache")
 	o.size = core.DefaultMaxDecompressed
 	f.Var(&o.size, "max-size", "refuse a core that decompresses to more than `SIZE`, for example 8G")
 	o.limits.register(cmd)
@@ -42,6 +44,14 @@ func (o *searchFlags) register(cmd *cobra.Command, scope string) {
 
 func (o *searchFlags) check() error {
 	return cmp.Or(checkDirs("--sysroot", o.sysroot), checkDirs(pathFlag, o.paths...), checkDirs("--debug-dir", o.debug...), checkDirs("--sframe-dir", o.sidecar...))
+}
+
+// cacheDir returns the directory of the cache, "" for none.
+func (o *searchFlags) cacheDir() string {
+	if o.noCache {
+		return ""
+	}
+	return cacheDir()
 }
 
 // cacheDir returns the directory for results that only save time; "" if there is

@@ -75,7 +75,7 @@ func (o *fileFlags) open(ctx context.Context, name string) (*module.Set, error) 
 }
 
 func (o *fileFlags) openCore(ctx context.Context, name string) (*module.Set, error) {
-	opts := module.Options{Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, CacheDir: cacheDir()}
+	opts := module.Options{Sysroot: o.sysroot, Paths: o.paths, DebugDirs: o.debug, SFrameDirs: o.sidecar, CacheDir: o.cacheDir()}
 	if o.fetch {
 		client, err := debuginfod.FromEnvironment(ctx)
 		if err != nil {

@@ -30,6 +30,8 @@ type File struct {
 	// Name is what errors about the file begin with, if several files are read;
 	// otherwise "".
 	Name string
+	// Stamp is the version of the file, if it was opened by this package.
+	Stamp Stamp
 	// Budget bounds the compressed sections. It is that of the file alone, unless it
 	// is replaced before the first section is read.
 	Budget *Budget

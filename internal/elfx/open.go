@@ -28,8 +28,11 @@ func OpenFile(file *os.File, budget *Budget) (f *File, release func(), err error
 		release()
 		return nil, nil, err
 	}
-	if st, err := file.Stat(); err == nil && budget != nil {
-		f.allowance = budget.allowanceOf(st)
+	if st, err := file.Stat(); err == nil {
+		f.Stamp = stampOf(st)
+		if budget != nil {
+			f.allowance = budget.allowanceOf(st)
+		}
 	}
 	return f, release, nil
 }

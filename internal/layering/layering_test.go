@@ -61,13 +61,14 @@ var imports = map[string]string{
 	"internal/delve/wire": "internal/companion internal/limit memreader",
 
 	"internal/dwarf/info":  "internal/elfx",
+	"internal/places":      "internal/dwarf/info internal/elfx",
 	"internal/dwarf/value": "arch memreader internal/dwarf/expr internal/dwarf/info",
 	"internal/resolve":     "memreader internal/elfx",
 
 	"internal/debuginfod": "memreader internal/elfx",
 	"sframe/synth":        "arch sframe cfi internal/elfx",
 
-	"internal/module":   "report arch memreader internal/elfx internal/linkmap internal/jit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod",
+	"internal/module":   "report arch memreader internal/elfx internal/linkmap internal/jit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod internal/places",
 	"internal/artifact": "internal/compressed internal/elfx",
 	"internal/waits":    "memreader report unwind",
 	"process":           "internal/waits report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",

@@ -21,6 +21,22 @@ func (m *Module) Symbols() *symbol.Object {
 // Source returns the module's debug information, at link-time addresses. It
 // returns nil if there is no debug information.
 func (m *Module) Source() *info.Data {
+	if s := m.source(); s != nil {
+		return s.Data
+	}
+	return nil
+}
+
+// TailCalls returns the tail calls of the function at a link-time address, as
+// [info.Data.TailCalls] does. It returns nil if there is no debug information, too.
+func (m *Module) TailCalls(addr uint64) (*info.Tails, error) {
+	if s := m.source(); s != nil {
+		return s.remembered.TailCalls(s.Data, addr)
+	}
+	return nil, nil
+}
+
+func (m *Module) source() *source {
 	if m.names == nil {
 		return nil
 	}
@@ -51,8 +67,8 @@ func (s *Set) Locate(pc uint64, dst []symbol.Location) []symbol.Location {
 			return
 		}
 		dst = o.Lookup(pc-m.Bias, dst)
-		if m.Source() != nil {
-			dst = s.addSource(m, pc-m.Bias, dst, first)
+		if source := m.source(); source != nil {
+			dst = s.addSource(m, source, pc-m.Bias, dst, first)
 		}
 		s.noteProblems(m, o)
 	})
@@ -88,8 +104,8 @@ func (s *Set) noteProblems(m *Module, o *symbol.Object) {
 
 // addSource adds what debug information says about a link-time address. If symbol
 // tables have a name for the address, it is at dst[first].
-func (s *Set) addSource(m *Module, addr uint64, dst []symbol.Location, first int) []symbol.Location {
-	places, err := m.Source().Lookup(addr, nil)
+func (s *Set) addSource(m *Module, source *source, addr uint64, dst []symbol.Location, first int) []symbol.Location {
+	places, err := source.remembered.Lookup(source.Data, addr)
 	if err != nil {
 		s.Note(fmt.Errorf("%s: %w", m.Path, err))
 	}

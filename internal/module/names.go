@@ -10,6 +10,7 @@ import (
 	"github.com/sfcore/sfcore/internal/debuginfod"
 	"github.com/sfcore/sfcore/internal/dwarf/info"
 	"github.com/sfcore/sfcore/internal/elfx"
+	"github.com/sfcore/sfcore/internal/places"
 	"github.com/sfcore/sfcore/internal/resolve"
 	"github.com/sfcore/sfcore/internal/symbol"
 )
@@ -30,12 +31,18 @@ type names struct {
 	// symbols and source return nil if there are no symbols or no debug
 	// information.
 	symbols func() *symbol.Object
-	source  func() *info.Data
+	source  func() *source
 	// work bounds the work on debug information; 0 for the usual bound.
 	work int
 
 	mu       sync.Mutex
 	problems []error
+}
+
+// source is debug information, and what earlier runs found in it.
+type source struct {
+	*info.Data
+	remembered *places.Table
 }
 
 // debugFile is a separate file with symbols or debug information.
@@ -161,10 +168,12 @@ func (n *names) openSymbols() *symbol.Object {
 
 // openSource opens the debug information. It returns nil if there is no debug
 // information.
-func (n *names) openSource() *info.Data {
+func (n *names) openSource() *source {
 	for _, f := range n.withDebug(n.debug()) {
 		if d := info.New(f, n.furtherFiles()); d != nil {
-			return d
+			remembered := places.Open(n.set.opts.CacheDir, f)
+			n.set.keep(func() { remembered.Save(d.Work()) })
+			return &source{d, remembered}
 		}
 	}
 	return nil

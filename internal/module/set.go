@@ -29,8 +29,9 @@ type Options struct {
 	Paths []string
 	// DebugDirs are directories of debug files; nil for the system's directories.
 	DebugDirs []string
-	// CacheDir is the directory in which the build-ids of files below Paths are
-	// kept. If it is "", they are not kept.
+	// CacheDir is the directory for what saves time in the next run: the build-ids of
+	// files below Paths, and what was found in debug information. If it is "", nothing
+	// is kept.
 	CacheDir string
 	// SFrameDirs are directories with sidecars: files called <build-id>.sframe
 	// with an .sframe section for modules without one.

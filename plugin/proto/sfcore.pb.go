@@ -62,8 +62,8 @@ type OpenRequest struct {
 	// Whether files that are not at hand are fetched from the debuginfod servers in
 	// the plugin's environment, which learn the build-ids.
 	Debuginfod bool `protobuf:"varint,11,opt,name=debuginfod,proto3" json:"debuginfod,omitempty"`
-	// Where the build-ids of files below paths are kept from one run to the next;
-	// empty not to keep them.
+	// Where what saves time is kept from one run to the next: the build-ids of files
+	// below paths, and what was found in debug information; empty to keep nothing.
 	CacheDir string `protobuf:"bytes,12,opt,name=cache_dir,json=cacheDir,proto3" json:"cache_dir,omitempty"`
 	// The methods to try, in this order: go, sframe, cfi, code, fp. None for all of
 	// these. At most 16.

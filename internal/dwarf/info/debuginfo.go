@@ -71,6 +71,7 @@ type Data struct {
 	main   *file
 	ranges ranges
 	kept   int // ranges of units and functions
+	packed int // bytes that were inflated
 	split  splitFiles
 	work   work
 	types  map[typeKey]*Type
@@ -197,6 +198,16 @@ func (w *work) take() error {
 	err := w.err
 	w.err = nil
 	return err
+}
+
+// inflatedWork is how many bytes are inflated in the time of a step.
+const inflatedWork = 3
+
+// Work returns how much was decoded so far, in steps as for [Options.MaxWork].
+func (d *Data) Work() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.work.done + d.packed/inflatedWork
 }
 
 // FormatError is a defect of a section.

@@ -75,6 +75,9 @@ func (f *file) prefix(s section, n uint64) []byte {
 	if err != nil {
 		f.fail(err)
 	}
+	if h.Flags&elfx.SectCompressed != 0 {
+		f.d.packed += len(data) - len(f.contents[s])
+	}
 	f.contents[s], f.whole[s] = data, err != nil || uint64(len(data)) < n
 	return data
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sfcore/sfcore/internal/limit"
+)
+
+// cached are the kinds of files in the cache, by how their names begin.
+var cached = []struct{ prefix, what string }{
+	{"places-", "functions and lines of debug information, by build-id"},
+	{"build-ids-", "build-ids of the files below --path"},
+}
+
+func newCacheCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cache",
+		Short: "Show what earlier runs have found out, or forget it",
+		Long: `cache says where sfcore keeps what saves time in the next run, and how much it is:
+functions and lines that were found in debug information, and the build-ids of
+files below --path. Each is used only for the very file that it was read from.
+With --no-cache, a command neither reads nor writes any of it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return withCache(cmd.OutOrStdout(), showCache) },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "clear",
+		Short: "Remove all of it",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return withCache(cmd.OutOrStdout(), clearCache) },
+	})
+	return cmd
+}
+
+// withCache calls do with the cache, whose directory may not exist.
+func withCache(out io.Writer, do func(out io.Writer, dir string, files []fs.FileInfo) error) error {
+	dir := cacheDir()
+	if dir == "" {
+		return errors.New("there is no cache: neither XDG_CACHE_HOME nor HOME is set")
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var files []fs.FileInfo
+	for _, e := range entries {
+		if kindOf(e.Name()) < 0 || !e.Type().IsRegular() {
+			continue
+		}
+		if st, err := e.Info(); err == nil {
+			files = append(files, st)
+		}
+	}
+	return do(out, dir, files)
+}
+
+// kindOf returns the kind of a file, -1 if it is not of the cache.
+func kindOf(name string) int {
+	for i := range cached {
+		if strings.HasPrefix(name, cached[i].prefix) {
+			return i
+		}
+	}
+	return -1
+}
+
+func showCache(out io.Writer, dir string, files []fs.FileInfo) error {
+	fmt.Fprintln(out, plain(dir))
+	for i := range cached {
+		n, size := 0, int64(0)
+		for _, f := range files {
+			if kindOf(f.Name()) == i {
+				n, size = n+1, size+f.Size()
+			}
+		}
+		if _, err := fmt.Fprintf(out, "%6d files %10s  %s\n", n, fmt.Sprint(limit.Size(size)), cached[i].what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func clearCache(out io.Writer, dir string, files []fs.FileInfo) error {
+	for _, f := range files {
+		if err := os.Remove(filepath.Join(dir, f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(out, "removed %d files from %s\n", len(files), plain(dir))
+	return err
+}
