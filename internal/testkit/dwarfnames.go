@@ -10,7 +10,7 @@ var (
 		"member": 0x0d, "pointer_type": 0x0f, "reference_type": 0x10, "compile_unit": 0x11, "structure_type": 0x13,
 		"subroutine_type": 0x15, "typedef": 0x16, "union_type": 0x17, "unspecified_parameters": 0x18, "variant": 0x19,
 		"inheritance": 0x1c, "inlined_subroutine": 0x1d, "module": 0x1e, "ptr_to_member_type": 0x1f, "subrange_type": 0x21,
-		"base_type": 0x24, "catch_block": 0x25, "const_type": 0x26, "enumerator": 0x28, "subprogram": 0x2e,
+		"base_type": 0x24, "catch_block": 0x25, "const_type": 0x26, "enumerator": 0x28, "template_type_parameter": 0x2f, "template_value_parameter": 0x30, "subprogram": 0x2e,
 		"try_block": 0x32, "variant_part": 0x33, "variable": 0x34, "volatile_type": 0x35, "restrict_type": 0x37,
 		"interface_type": 0x38, "namespace": 0x39, "unspecified_type": 0x3b, "partial_unit": 0x3c,
 		"rvalue_reference_type": 0x42, "type_unit": 0x41, "atomic_type": 0x47, "call_site": 0x48,

@@ -34,13 +34,17 @@ const (
 	tagRestrictType      = 0x37
 	tagInterfaceType     = 0x38
 	tagNamespace         = 0x39
+	tagTemplateType      = 0x2f
+	tagTemplateValue     = 0x30
 	tagUnspecifiedType   = 0x3b
 	tagPartialUnit       = 0x3c
+	tagTypeUnit          = 0x41
 	tagRvalueReference   = 0x42
 	tagAtomicType        = 0x47
 	tagCallSite          = 0x48
 	tagCallSiteParameter = 0x49
 	tagSkeletonUnit      = 0x4a
+	tagGNUParameterPack  = 0x4107
 	tagGNUCallSite       = 0x4109
 	tagGNUCallSiteParam  = 0x410a
 )
@@ -82,6 +86,7 @@ const (
 	attrCallLine       = 0x59
 	attrSignature      = 0x69
 	attrDataBitOffset  = 0x6b
+	attrEnumClass      = 0x6d
 	attrLinkageName    = 0x6e
 	attrStrOffsetsBase = 0x72
 	attrAddrBase       = 0x73
@@ -96,6 +101,7 @@ const (
 	attrCallPC         = 0x81
 	attrCallTailCall   = 0x82
 	attrCallTarget     = 0x83
+	attrExportSymbols  = 0x89
 	attrLoclistsBase   = 0x8c
 	attrMIPSLinkage    = 0x2007
 	attrGNUCallValue   = 0x2111

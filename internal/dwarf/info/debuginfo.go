@@ -82,6 +82,7 @@ type Data struct {
 	scopes kept[uint64, []Scope]
 	calls  kept[uint64, *CallSite]
 	naming int // types that were named for the one being named
+	names  *nameIndex
 }
 
 // New returns the debug information in an ELF file, which must stay valid as

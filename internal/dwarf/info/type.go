@@ -1,5 +1,7 @@
 package info
 
+import "cmp"
+
 // Kind is a kind of types.
 type Kind uint8
 
@@ -126,7 +128,7 @@ func (d *Data) typeOf(e entry) *Type {
 // a qualified type without its qualifier. It returns void if there is none.
 func (t *Type) Elem() *Type {
 	if t.d == nil {
-		return voidType
+		return cmp.Or(t.elem, voidType)
 	}
 	t.d.mu.Lock()
 	defer t.d.mu.Unlock()

@@ -35,6 +35,7 @@ type unit struct {
 	functions     []function
 	haveFunctions bool
 	table         *lineTable
+	names         *nameIndex
 }
 
 // maxKept bounds the decoded units that a file keeps, of some 500 bytes each.

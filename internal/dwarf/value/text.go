@@ -150,6 +150,9 @@ func extend(v, bits uint64) int64 {
 
 // base writes a value of a base type.
 func (o *Object) base(t *info.Type) (string, error) {
+	if t.Size == 0 && t.String() == "()" { // of Rust
+		return "()", nil
+	}
 	switch t.Encoding {
 	case info.Float, info.ComplexFloat:
 		return o.float(t)
