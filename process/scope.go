@@ -44,7 +44,7 @@ func (p *Process) Scopes(s *Stack, frame int) []Scope {
 			}
 			for j := range list[i].Variables {
 				v := &list[i].Variables[j]
-				scopes[i].Variables = append(scopes[i].Variables, Variable{Name: v.Name, Argument: v.Parameter, process: p, scope: &list[i], declared: v})
+				scopes[i].Variables = append(scopes[i].Variables, Variable{Name: v.Name, Argument: v.Parameter, process: p, scope: &list[i], declared: v, path: v.Name})
 			}
 		}
 	})

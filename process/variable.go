@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sfcore/sfcore/internal/dwarf/container"
 	"github.com/sfcore/sfcore/internal/dwarf/info"
 	"github.com/sfcore/sfcore/internal/dwarf/value"
 	"github.com/sfcore/sfcore/report"
@@ -21,11 +22,21 @@ type Variable struct {
 	Argument bool
 	// Base is set for the part of an object that belongs to a base class.
 	Base bool
+	// Hex is set for a value that is to be shown in hexadecimal.
+	Hex bool
 
 	process  *Process
 	scope    *value.Scope
 	declared *info.Variable // nil for a part
 	object   *value.Object  // made when it is first needed; always set for a part
+
+	expression *placed // nil for other variables
+	err        error   // why the expression has no value
+
+	path   string          // the expression for it; "" if there is none
+	raw    bool            // it is shown by its members, though it is a container
+	view   *container.View // nil if it is none
+	viewed bool            // whether view was looked for
 }
 
 // Bounds of the description of one variable. [Variable.Parts] is not bound by them.
@@ -46,44 +57,105 @@ const (
 
 // read returns the variable in the form that package value uses.
 func (v *Variable) read() *value.Object {
-	if v.object == nil {
+	switch {
+	case v.object != nil:
+	case v.expression != nil:
+		o, err := v.expression.evaluate(v.process)
+		v.object, v.scope, v.err = &o, o.Scope(), err
+	default:
 		o := v.scope.Object(v.declared)
 		v.object = &o
 	}
 	return v.object
 }
 
-// Scalar reports whether the variable has no parts: it is not a structure, an
-// array, or a pointer to something that can be shown.
-func (v *Variable) Scalar() bool { return v.read().Shape() == value.Scalar }
+// container returns how the object is shown if a standard library has defined it, else
+// nil.
+func (v *Variable) container() *container.View {
+	if !v.viewed && !v.raw {
+		v.view, _ = container.Of(v.read())
+	}
+	v.viewed = true
+	return v.view
+}
 
-// Array reports whether the parts are the elements of an array.
-func (v *Variable) Array() bool { return v.read().Shape() == value.Elements }
+// Scalar reports whether the variable has no parts: it is not a structure, an
+// array, a container, or a pointer to something that can be shown.
+func (v *Variable) Scalar() bool {
+	if c := v.container(); c != nil {
+		return c.Kind == container.Text
+	}
+	return v.read().Shape() == value.Scalar
+}
+
+// Array reports whether the parts are the elements of an array or a container.
+func (v *Variable) Array() bool {
+	if c := v.container(); c != nil {
+		return c.Kind == container.Sequence
+	}
+	return v.read().Shape() == value.Elements
+}
+
+// Raw reports whether a part follows the others that shows the members of a container.
+func (v *Variable) Raw() bool {
+	c := v.container()
+	return c != nil && c.Kind != container.Text
+}
 
 // Integer returns the value of an integer or a pointer. ok is false if the variable
 // is neither, or has no value.
-func (v *Variable) Integer() (n uint64, pointer, ok bool) { return v.read().Integer() }
+func (v *Variable) Integer() (n uint64, pointer, ok bool) {
+	if c := v.container(); c != nil && c.Target != nil && c.Kind == container.Pointer {
+		n, ok = c.Target.Address()
+		return n, true, ok
+	}
+	return v.read().Integer()
+}
 
-// Len returns the number of parts.
-func (v *Variable) Len() (uint64, error) { return v.read().Len() }
+// Len returns the number of parts, without the one that [Variable.Raw] tells of.
+func (v *Variable) Len() (uint64, error) {
+	if c := v.container(); c != nil {
+		return c.Len, c.Err
+	}
+	return v.read().Len()
+}
 
 // Parts returns up to count parts, beginning with number from: the members of a
-// structure, the elements of an array, or what a pointer points to. If an error ends
-// the list early, Parts returns the parts before it, too.
+// structure, the elements of an array or a container, or what a pointer points to. Behind
+// those of a container is the one that [Variable.Raw] tells of. If an error ends the list
+// early, Parts returns the parts before it, too.
 func (v *Variable) Parts(from, count uint64) ([]Variable, error) {
-	objects, err := v.read().Parts(from, count)
+	c := v.container()
+	if c == nil {
+		objects, err := v.read().Parts(from, count)
+		return v.parts(objects), err
+	}
+	objects, err := c.Parts(from, count)
+	parts := v.parts(objects)
+	if end := from + uint64(len(parts)); v.Raw() && end == c.Len && uint64(len(parts)) < count {
+		raw := *v
+		raw.Name, raw.Base, raw.object, raw.raw, raw.view, raw.viewed = "[raw]", false, v.read(), true, nil, true
+		parts = append(parts, raw)
+	}
+	return parts, err
+}
+
+func (v *Variable) parts(objects []value.Object) []Variable {
 	parts := make([]Variable, len(objects))
 	for i := range objects {
 		o := &objects[i]
-		parts[i] = Variable{Name: o.Name, Base: o.Base, process: v.process, scope: v.scope, object: o}
+		parts[i] = Variable{Name: o.Name, Base: o.Base, process: v.process, scope: v.scope, object: o, path: v.pathOf(o)}
 	}
-	return parts, err
+	return parts
 }
 
 // Describe describes the variable and its parts, within bounds.
 func (v *Variable) Describe() report.Variable {
 	left := maxVarParts
-	for _, r := range v.process.describeVariables(&Scope{Variables: []Variable{*v}}, &left) {
+	one := Scope{Variables: []Variable{*v}}
+	list := v.process.describeVariables(&one, &left)
+	*v = one.Variables[0] // as it was read
+	for _, r := range list {
 		return r
 	}
 	return report.Variable{} // the file with its type has shrunk
@@ -102,7 +174,7 @@ func (p *Process) describeVariables(s *Scope, left *int) []report.Variable {
 			v := &s.Variables[i]
 			parts := min(maxVarParts, *left)
 			*left -= parts
-			r := describeObject(v.read(), 0, &parts)
+			r := describeVariable(v, &parts)
 			*left += parts
 			r.Argument = v.Argument
 			list = append(list, r)
@@ -111,7 +183,60 @@ func (p *Process) describeVariables(s *Scope, left *int) []report.Variable {
 	return list
 }
 
+func describeVariable(v *Variable, left *int) report.Variable {
+	if v.raw {
+		return describeRaw(v.read(), 0, left)
+	}
+	return describeObject(v.read(), 0, left)
+}
+
+// describeObject describes an object, a container by what it holds.
 func describeObject(o *value.Object, depth int, left *int) report.Variable {
+	if view, ok := container.Of(o); ok {
+		return describeContainer(o, view, depth, left)
+	}
+	return describeRaw(o, depth, left)
+}
+
+// describeContainer describes an object of a standard library.
+func describeContainer(o *value.Object, view *container.View, depth int, left *int) report.Variable {
+	*left--
+	r := report.Variable{Name: shorten(o.Name), Base: o.Base, Type: shorten(o.Type.String()), Value: view.Text}
+	if addr, ok := o.Address(); ok {
+		r.Address = report.Known(addr)
+	}
+	if view.Err != nil {
+		r.Missing = missing(view.Err)
+	}
+	if r.Missing != "" && view.Len == 0 || view.Kind == container.Text || view.Kind == container.Pointer || view.Len == 0 {
+		return r
+	}
+	r.Elements = view.Kind == container.Sequence
+	if depth >= maxVarDepth {
+		r.More = view.Len
+		return r
+	}
+	parts, err := view.Parts(0, maxVarElements)
+	for i := range parts {
+		if *left <= 0 {
+			break
+		}
+		r.Members = append(r.Members, describeObject(&parts[i], depth+1, left))
+	}
+	if err != nil {
+		r.Missing = missing(err)
+	}
+	r.More = view.Len - uint64(len(r.Members))
+	if view.Single && len(r.Members) == 1 {
+		held := r.Members[0]
+		held.Name, held.Type, held.Base, held.Address = r.Name, r.Type, r.Base, r.Address
+		return held
+	}
+	return r
+}
+
+// describeRaw describes an object by its members.
+func describeRaw(o *value.Object, depth int, left *int) report.Variable {
 	*left--
 	r := report.Variable{Name: shorten(o.Name), Base: o.Base}
 	if o.Type != nil {

@@ -57,6 +57,7 @@ func TestOutputGolden(t *testing.T) {
 		"info-help":    {"info", "--help"},
 		"shrink-help":  {"shrink", "--help"},
 		"diff-help":    {"diff", "--help"},
+		"print-help":   {"print", "--help"},
 		"bt-verbose":   append([]string{"bt", "-v"}, caseArgs(t, "amd64-v1-mixednofp")...),
 		"bt-color":     append([]string{"bt", "--color", "always"}, caseArgs(t, "amd64-v3-null-1")...),
 		"bt-json":      append([]string{"bt", "--format", "json"}, caseArgs(t, "s390x-v3-sig-leaf")...),

@@ -60,10 +60,12 @@ var imports = map[string]string{
 	"internal/delve/rpc":  "arch memreader core",
 	"internal/delve/wire": "internal/companion internal/limit memreader",
 
-	"internal/dwarf/info":  "internal/elfx",
-	"internal/places":      "internal/dwarf/info internal/elfx",
-	"internal/dwarf/value": "arch memreader internal/dwarf/expr internal/dwarf/info",
-	"internal/resolve":     "memreader internal/elfx",
+	"internal/dwarf/info":      "internal/elfx",
+	"internal/places":          "internal/dwarf/info internal/elfx",
+	"internal/dwarf/value":     "arch memreader internal/dwarf/expr internal/dwarf/info",
+	"internal/dwarf/container": "internal/dwarf/info internal/dwarf/value",
+	"internal/expression":      "internal/dwarf/info internal/dwarf/value internal/dwarf/container",
+	"internal/resolve":         "memreader internal/elfx",
 
 	"internal/debuginfod": "memreader internal/elfx",
 	"sframe/synth":        "arch sframe cfi internal/elfx",
@@ -71,7 +73,7 @@ var imports = map[string]string{
 	"internal/module":   "report arch memreader internal/elfx internal/linkmap internal/jit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod internal/places",
 	"internal/artifact": "internal/compressed internal/elfx",
 	"internal/waits":    "memreader report unwind",
-	"process":           "internal/waits report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/resolve internal/debuginfod",
+	"process":           "internal/waits report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/dwarf/container internal/expression internal/resolve internal/debuginfod",
 
 	"internal/funcname":         "",
 	"report/signature":          "internal/funcname report unwind",
@@ -118,6 +120,7 @@ var imports = map[string]string{
 	"test/hostile":     "arch sframe internal/testkit",
 	"test/mutants":     "",
 	"test/field":       "report unwind",
+	"test/expressions": "",
 	"test/crash":       "report core",
 	"test/signatures":  "report report/signature core process",
 

@@ -1,0 +1,54 @@
+package process
+
+import (
+	"errors"
+
+	"github.com/sfcore/sfcore/report"
+)
+
+// Place returns where frame number i of r is, which Describe made from s. ok is false if
+// the frame is not on the stack, but inferred from debug information. The registers of s
+// must have been recovered.
+func (s *Stack) Place(r *report.Thread, i int) (at Place, ok bool) {
+	if i < 0 || i >= len(r.Frames) || r.Frames[i].Method.Inferred() {
+		return Place{}, false
+	}
+	at.Stack = s
+	for j := range i { // of each physical frame, the inlined functions come first
+		switch f := &r.Frames[j]; {
+		case f.Inlined:
+			at.Inlined++
+		case !f.Method.Inferred():
+			at.Frame, at.Inlined = at.Frame+1, 0
+		default:
+			at.Inlined = 0
+		}
+	}
+	return at, at.Frame < len(s.Frames)
+}
+
+var errUnknownRegister = errors.New("it was not recovered in this frame")
+
+// register returns a register of the frame by its name. Besides those of the
+// architecture there are pc, sp, fp and, where it exists, lr.
+func (p *Process) register(at *Place, name string) (v uint64, ok bool, err error) {
+	a := p.img.Arch
+	for reg, regName := range a.Regs {
+		alias := reg == int(a.PC) && name == "pc" || reg == int(a.SP) && name == "sp" ||
+			reg == int(a.FP) && name == "fp" || reg == int(a.LR) && name == "lr"
+		if regName == "" || name != regName && !alias {
+			continue
+		}
+		if at.Stack != nil && at.Frame < len(at.Stack.Frames) {
+			regs := &at.Stack.Frames[at.Frame].Regs
+			for r := range regs.All() {
+				if int(r) == reg {
+					v, _ = regs.Get(r)
+					return v, true, nil
+				}
+			}
+		}
+		return 0, true, errUnknownRegister
+	}
+	return 0, false, nil
+}
