@@ -118,7 +118,6 @@ func TestExitCodes(t *testing.T) {
 		{"no column", []string{"bt", "--columns", "name,sp", core}, exitFailed, "there is no column \"sp\"; the columns are name,signature,"},
 		{"a column twice", []string{"bt", "--columns", "pc,pc", core}, exitFailed, "column \"pc\" is there twice"},
 		{"columns of JSON", []string{"bt", "--format", "json", "--short", core}, exitFailed, "--columns and --short need --format text"},
-		{"version", []string{"version"}, exitFailed, "; the version: sfcore --version\n"},
 		{"no program", []string{"bt", "--sysroot", dir, core}, exitIncomplete, ""},
 		{"no such file", []string{"bt", filepath.Join(dir, "none")}, exitFailed, "no such file"},
 		{"directory", []string{"bt", dir}, exitFailed, "directory"},

@@ -57,8 +57,6 @@ func unknown(cmd *cobra.Command, name string) error {
 	}
 	if _, err := os.Stat(name); err == nil && !cmd.HasParent() {
 		hint = "; to print the stacks of a core file: sfcore bt " + name
-	} else if name == "version" && !cmd.HasParent() {
-		hint = "; the version: " + cmd.Name() + " --version"
 	} else if similar := cmd.SuggestionsFor(name); len(similar) > 0 {
 		hint = "; did you mean " + strings.Join(similar, " or ") + "?"
 	}
