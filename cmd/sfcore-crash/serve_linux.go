@@ -48,7 +48,7 @@ reach it: for those, forward a port by ssh.`,
 			}
 			defer func() { _ = ix.Close() }()
 			fmt.Fprintln(cmd.ErrOrStderr(), "sfcore: the crashes are at", where(l.Addr()))
-			return page.New(kept, ix).Serve(cmd.Context(), l)
+			return page.New(page.Files(kept, ix)).Serve(cmd.Context(), l)
 		},
 	}
 	cmd.Flags().StringVar(&at, "listen", at, "listen on `ADDRESS`, a loopback address with a port, or unix:PATH")

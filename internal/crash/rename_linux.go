@@ -2,12 +2,14 @@ package crash
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strconv"
 	"time"
 
@@ -94,6 +96,44 @@ func lacks(doc *report.Document) (ids []string) {
 	}
 	return ids
 }
+
+// RenameReport has a process of its own name the stacks of a report again, with start within
+// limits, and returns the report as lines: nil if no names changed. It has up to most bytes.
+// The report belongs to a user, as whom it is read.
+func RenameReport(in *os.File, start func(args []string) *exec.Cmd, uid, gid int, reader ReaderOptions, limits limit.Limits, most int64) (*Named, []byte, error) {
+	out, end, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer out.Close()
+	cmd, why := start(reader.renameArgs(uid, gid, limits.Memory)), ""
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, end, newSaid(func(line string) { why = line })
+	ended := run(cmd, end, limits)
+	first := new(Named)
+	lines := bufio.NewReaderSize(out, 64<<10)
+	err = readLine(lines, first)
+	text := new(bytes.Buffer)
+	if err == nil && first.Frames > 0 {
+		_, err = io.Copy(text, io.LimitReader(lines, most+1))
+	}
+	_, _ = io.Copy(io.Discard, lines) // or the reader could not end
+	if err = errors.Join(ignoreEOF(err), <-ended); err != nil {
+		if why != "" {
+			err = fmt.Errorf("%s: %w", why, err)
+		}
+		return nil, nil, fmt.Errorf("no names: %w", err)
+	}
+	switch {
+	case int64(text.Len()) > most:
+		return nil, nil, fmt.Errorf("no names: the report has more than %v with them", limit.Size(most))
+	case first.Frames == 0:
+		return first, nil, nil
+	}
+	return first, text.Bytes(), nil
+}
+
+// Named is what is known of a report whose stacks were named.
+type Named = renamed
 
 // Renamed says what came of a report whose stacks were named again.
 type Renamed struct {

@@ -54,12 +54,20 @@ func Read(name string, left *Budget) ([]*report.Document, error) {
 	return readFile(f, left)
 }
 
+// ReadBytes is Read for the bytes of a file, which name is in errors.
+func ReadBytes(name string, text []byte, left *Budget) ([]*report.Document, error) {
+	return readFrom(name, bytes.NewReader(text), int64(len(text)), left)
+}
+
 func readFile(f *os.File, left *Budget) ([]*report.Document, error) {
-	name := f.Name()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
+	return readFrom(f.Name(), f, info.Size(), left)
+}
+
+func readFrom(name string, f io.ReadSeeker, size int64, left *Budget) ([]*report.Document, error) {
 	stream, closeStream, err := decompressed(f)
 	if err != nil {
 		return nil, nil //nolint:nilerr // whoever reads the file as something else says what is wrong
@@ -67,7 +75,7 @@ func readFile(f *os.File, left *Budget) ([]*report.Document, error) {
 	defer closeStream()
 	bounded := &boundedReader{r: stream, left: left}
 	in := bufio.NewReaderSize(bounded, 64<<10)
-	left.begin(info.Size(), stream != io.Reader(f))
+	left.begin(size, stream != io.Reader(f))
 	start, _ := in.Peek(64)
 	if start = bytes.TrimLeft(start, " \t\r\n"); len(start) == 0 || start[0] != '{' {
 		return nil, nil

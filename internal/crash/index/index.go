@@ -26,9 +26,10 @@ const File = "index.db"
 
 // Index is an index of a store. It may be used by several goroutines.
 type Index struct {
-	db    *sql.DB
-	store *store.Store
-	file  string // "" if it is in memory
+	db      *sql.DB
+	dialect Dialect
+	store   *store.Store // nil if others add the crashes
+	file    string       // "" if it is in memory
 
 	mu sync.Mutex
 	// denied and left are how many crashes the last Sync left out.
@@ -142,7 +143,7 @@ func (ix *Index) prepare(ctx context.Context) error {
 	case err != nil:
 		return err
 	case tables == 0:
-		_, err = tx.ExecContext(ctx, schema+fmt.Sprintf("INSERT INTO state VALUES (0); PRAGMA application_id = %d; PRAGMA user_version = %d", application, schemaVersion))
+		_, err = tx.ExecContext(ctx, schema+stateSchema+fmt.Sprintf("INSERT INTO state VALUES (0); PRAGMA application_id = %d; PRAGMA user_version = %d", application, schemaVersion))
 		return errors.Join(err, tx.Commit())
 	case app == application && version > schemaVersion:
 		return fmt.Errorf("%s: %w (version %d; this one knows %d)", ix.file, ErrNewer, version, schemaVersion)

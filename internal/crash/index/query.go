@@ -64,25 +64,36 @@ type Day struct {
 var ErrNoGroup = errors.New("no such group of crashes")
 
 // programOf is the program of the newest crash of a group.
-const programOf = "(SELECT path FROM crashes JOIN programs ON programs.id = program WHERE crashes.id = newest)"
+const programOf = "coalesce((SELECT path FROM crashes JOIN programs ON programs.id = program WHERE crashes.id = newest), '')"
+
+// groupColumns are what of a group is scanned.
+const groupColumns = "g.key, g.title, g.fault, g.count, g.kept, g.first, g.last, g.oldest, g.newest"
+
+// shortKey is how long the beginning of a key must be to name a group.
+const shortKey = 4
 
 // Groups returns the groups of the crashes that fit, the most frequent first.
 func (ix *Index) Groups(ctx context.Context, f Filter, p Page) ([]Group, error) {
 	limit, offset := p.bounds()
 	order := " ORDER BY count " + p.order() + ", last " + p.order() + " LIMIT ? OFFSET ?"
 	if f == (Filter{Group: f.Group}) {
-		return ix.groups(ctx, "SELECT *, "+programOf+" FROM groups WHERE ?1 IN ('', key)"+order, f.Group, limit, offset)
+		return ix.groups(ctx, "SELECT "+groupColumns+", "+programOf+" FROM groups g WHERE ?1 IN ('', key)"+order, f.Group, limit, offset)
 	}
 	where, args := f.where()
 	return ix.groups(ctx, `SELECT g.key, g.title, g.fault, n AS count, g.kept, since, until AS last, least, most, `+programOf+` FROM
 		(SELECT s.grp AS grp, count(*) AS n, min(c.time) AS since, max(c.time) AS until, min(c.id) AS least, max(c.id) AS most`+
-		from+where+` GROUP BY s.grp) JOIN groups g ON g.key = grp`+order, append(args, limit, offset)...)
+		from+where+` GROUP BY s.grp) AS found JOIN groups g ON g.key = found.grp`+order, append(args, limit, offset)...)
 }
 
 // Group returns a group, or [ErrNoGroup]. The beginning of a key is enough if no other
 // begins like that.
 func (ix *Index) Group(ctx context.Context, key string) (*Group, error) {
-	all, err := ix.groups(ctx, "SELECT *, "+programOf+" FROM groups WHERE key = ?1 OR length(?1) >= 4 AND key >= ?1 AND key < ?1 || x'7f' ORDER BY key <> ?1 LIMIT 2", cut(key))
+	key = cut(key)
+	behind := key // the first that does not begin like that
+	if len(key) >= shortKey {
+		behind += "\x7f"
+	}
+	all, err := ix.groups(ctx, "SELECT "+groupColumns+", "+programOf+" FROM groups g WHERE key = ?1 OR key >= ?1 AND key < ?2 ORDER BY key <> ?1 LIMIT 2", key, behind)
 	switch {
 	case err != nil:
 		return nil, err
@@ -98,7 +109,7 @@ func (ix *Index) Group(ctx context.Context, key string) (*Group, error) {
 // the same programs.
 func (ix *Index) NewIn(ctx context.Context, build string, p Page) ([]Group, error) {
 	limit, offset := p.bounds()
-	return ix.groups(ctx, `SELECT g.*, `+programOf+` FROM groups g WHERE g.key IN (SELECT s.grp`+from+` WHERE c.build = ?1)
+	return ix.groups(ctx, "SELECT "+groupColumns+", "+programOf+` FROM groups g WHERE g.key IN (SELECT s.grp`+from+` WHERE c.build = ?1)
 		AND NOT EXISTS (SELECT 1`+from+` WHERE s.grp = g.key AND c.build NOT IN (?1, '') AND c.program IN (SELECT program FROM crashes WHERE build = ?1))
 		ORDER BY count `+p.order()+`, last `+p.order()+` LIMIT ?2 OFFSET ?3`, build, limit, offset)
 }
@@ -162,7 +173,7 @@ func (ix *Index) Count(ctx context.Context, by By, f Filter, p Page) ([]Tally, e
 // were any, the oldest first. It returns the last 1000 of these days.
 func (ix *Index) Days(ctx context.Context, f Filter) ([]Day, error) {
 	where, args := f.where()
-	query := "SELECT * FROM (SELECT c.day, count(*)" + from + where + " GROUP BY c.day ORDER BY c.day DESC LIMIT ?) ORDER BY 1"
+	query := "SELECT * FROM (SELECT c.day, count(*)" + from + where + " GROUP BY c.day ORDER BY c.day DESC LIMIT ?) AS days ORDER BY 1"
 	return list(ctx, ix, func(rows *sql.Rows, d *Day) error {
 		var day int64
 		err := rows.Scan(&day, &d.Count)
@@ -185,8 +196,8 @@ type Stats struct {
 func (ix *Index) Stats(ctx context.Context) (*Stats, error) {
 	s := new(Stats)
 	var first, last int64
-	err := ix.db.QueryRowContext(ctx, `SELECT count(*), ifnull(sum(count), 0), ifnull(sum(kept), 0), ifnull(min(first), 0), ifnull(max(last), 0),
-		(SELECT ifnull(sum(bytes), 0) FROM crashes) FROM groups`).Scan(&s.Groups, &s.Count, &s.Kept, &first, &last, &s.Bytes)
+	err := ix.db.QueryRowContext(ctx, ix.dialect.Text(`SELECT count(*), coalesce(sum(count), 0), coalesce(sum(kept), 0), coalesce(min(first), 0), coalesce(max(last), 0),
+		coalesce(sum(bytes), 0) FROM groups`)).Scan(&s.Groups, &s.Count, &s.Kept, &first, &last, &s.Bytes)
 	s.First, s.Last = moment(first), moment(last)
 	return s, err
 }
@@ -195,7 +206,7 @@ func moment(ns int64) time.Time { return time.Unix(0, ns).UTC() }
 
 // list reads rows.
 func list[T any](ctx context.Context, ix *Index, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T, err error) {
-	rows, err := ix.db.QueryContext(ctx, query, args...)
+	rows, err := ix.db.QueryContext(ctx, ix.dialect.Text(query), args...)
 	if err != nil {
 		return nil, fmt.Errorf("the index of crashes: %w", err)
 	}

@@ -2,12 +2,12 @@ package index
 
 // schemaVersion is PRAGMA user_version. Whoever changes the tables raises it. An index
 // of an older version is made again from the files; one of a newer version is refused.
-const schemaVersion = 2
+const schemaVersion = 3
 
 // application is PRAGMA application_id: "sfcr".
 const application = 0x73666372
 
-// schema has a row for each crash. Signatures and programs, of which there are few, have
+// schema is what [Dialect] makes tables of. It has a row for each crash. Signatures and programs, of which there are few, have
 // tables of their own, with what is counted of them, so that questions about groups do
 // not read all crashes.
 const schema = `
@@ -28,13 +28,16 @@ CREATE TABLE signatures (
 	title   TEXT NOT NULL,
 	grp     TEXT NOT NULL DEFAULT '',
 	kept    INTEGER NOT NULL DEFAULT 0,
+	bytes   INTEGER NOT NULL DEFAULT 0, -- of what is kept
 	number  INTEGER NOT NULL DEFAULT 0, -- the highest of a crash of this kind
+	counted INTEGER NOT NULL DEFAULT 0, -- crashes that were only counted, besides
 	first   INTEGER NOT NULL DEFAULT 0, -- nanoseconds
 	last    INTEGER NOT NULL DEFAULT 0,
 	oldest  TEXT NOT NULL DEFAULT '',   -- ids
 	newest  TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX signatures_grp ON signatures (grp);
+CREATE INDEX signatures_kind ON signatures (kind);
 CREATE TABLE groups (
 	key    TEXT PRIMARY KEY,
 	title  TEXT NOT NULL,
@@ -44,7 +47,8 @@ CREATE TABLE groups (
 	first  INTEGER NOT NULL,
 	last   INTEGER NOT NULL,
 	oldest TEXT NOT NULL,
-	newest TEXT NOT NULL
+	newest TEXT NOT NULL,
+	bytes  INTEGER NOT NULL
 );
 CREATE INDEX groups_count ON groups (count DESC, last DESC);
 CREATE TABLE crashes (
@@ -67,6 +71,10 @@ CREATE INDEX crashes_sig ON crashes (sig, day, build, program, host, number);
 CREATE INDEX crashes_time ON crashes (time);
 CREATE INDEX crashes_program ON crashes (program, time);
 CREATE INDEX crashes_build ON crashes (build, time);
+`
+
+// stateSchema is for an index of a store.
+const stateSchema = `
 CREATE TABLE state (
 	changed INTEGER NOT NULL -- the directory, in nanoseconds, when it was read last
 );

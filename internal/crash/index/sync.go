@@ -31,8 +31,11 @@ const (
 )
 
 // Sync brings the index up to date with the files of the store. If nothing has changed it
-// looks at the time of the directory only.
+// looks at the time of the directory only, and of [Over] at nothing.
 func (ix *Index) Sync(ctx context.Context) error {
+	if ix.store == nil {
+		return nil
+	}
 	changed, err := ix.store.Changed()
 	if err != nil {
 		return err
@@ -62,7 +65,7 @@ func (ix *Index) Sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w := &writer{ctx: ctx, tx: tx, programs: map[string]int64{}, sigs: map[string]int64{}, lost: map[int64]bool{}}
+	w := ix.writer(ctx, tx)
 	come, gone := difference(ids, known)
 	for _, id := range gone {
 		w.remove(id)
@@ -114,13 +117,17 @@ func (ix *Index) change(ctx context.Context, change func(*writer)) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	w := &writer{ctx: ctx, tx: tx, programs: map[string]int64{}, sigs: map[string]int64{}, lost: map[int64]bool{}}
+	w := ix.writer(ctx, tx)
 	change(w)
 	w.regroup()
 	if w.err != nil {
 		return w.err
 	}
 	return tx.Commit()
+}
+
+func (ix *Index) writer(ctx context.Context, tx *sql.Tx) *writer {
+	return &writer{ctx: ctx, tx: tx, dialect: ix.dialect, programs: map[string]int64{}, sigs: map[string]int64{}, lost: map[int64]bool{}}
 }
 
 // difference returns what is only in the first of two sorted lists, and only in the
@@ -159,6 +166,7 @@ func column(ctx context.Context, tx *sql.Tx, query string, args ...any) (all []s
 type writer struct {
 	ctx      context.Context
 	tx       *sql.Tx
+	dialect  Dialect
 	programs map[string]int64 // by path
 	sigs     map[string]int64 // by their hashes
 	added    bool             // a signature that was not there
@@ -169,8 +177,12 @@ type writer struct {
 
 func (w *writer) exec(query string, args ...any) {
 	if w.err == nil {
-		_, w.err = w.tx.ExecContext(w.ctx, query, args...)
+		_, w.err = w.tx.ExecContext(w.ctx, w.dialect.Text(query), args...)
 	}
+}
+
+func (w *writer) row(query string, args ...any) *sql.Row {
+	return w.tx.QueryRowContext(w.ctx, w.dialect.Text(query), args...)
 }
 
 func (w *writer) touch(sig int64) {
@@ -185,7 +197,7 @@ func (w *writer) remove(id string) {
 		return
 	}
 	var sig int64
-	err := w.tx.QueryRowContext(w.ctx, "DELETE FROM crashes WHERE id = ? RETURNING sig", id).Scan(&sig)
+	err := w.row("DELETE FROM crashes WHERE id = ? RETURNING sig", id).Scan(&sig)
 	if errors.Is(err, sql.ErrNoRows) {
 		return
 	}
@@ -200,8 +212,9 @@ func (w *writer) add(r *store.Record, size int64) {
 	at := r.Time.UnixNano()
 	w.exec("INSERT INTO crashes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r.ID, at, r.Time.Unix()/86400, sig, program,
 		r.PID, r.UID, cut(r.Signal), cut(r.Build), cut(r.Host), cut(place(r)), r.Number, string(r.Kept), size)
-	w.exec(`UPDATE signatures SET kept = kept + 1, number = max(number, ?2), first = iif(kept = 0, ?3, min(first, ?3)), last = max(last, ?3),
-		oldest = iif(kept = 0, ?4, min(oldest, ?4)), newest = max(newest, ?4) WHERE id = ?1`, sig, r.Number, at, r.ID)
+	w.exec(`UPDATE signatures SET kept = kept + 1, bytes = bytes + ?5, number = greatest(number, ?2),
+		first = CASE WHEN first = 0 THEN ?3 ELSE least(first, ?3) END, last = greatest(last, ?3),
+		oldest = CASE WHEN oldest = '' THEN ?4 ELSE least(oldest, ?4) END, newest = greatest(newest, ?4) WHERE id = ?1`, sig, r.Number, at, r.ID, size)
 	w.touch(sig)
 }
 
@@ -216,8 +229,11 @@ func place(r *store.Record) string {
 	return r.Unit
 }
 
-// cut bounds what comes from a record, which anybody may have written.
-func cut(s string) string { return s[:min(len(s), maxText)] }
+// cut bounds what comes from a record, which anybody may have written. Every database
+// takes what it returns: UTF-8 without null bytes.
+func cut(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(s[:min(len(s), maxText)], "\x00", ""), "\uFFFD")
+}
 
 func (w *writer) program(file string) int64 {
 	return w.id(w.programs, file, "programs", "path", func() {
@@ -245,7 +261,7 @@ func (w *writer) id(known map[string]int64, key, table, by string, insert func()
 	}
 	var id int64
 	find := func() error {
-		return w.tx.QueryRowContext(w.ctx, "SELECT id FROM "+table+" WHERE "+by+" = ?", key).Scan(&id)
+		return w.row("SELECT id FROM "+table+" WHERE "+by+" = ?", key).Scan(&id)
 	}
 	err := find()
 	if errors.Is(err, sql.ErrNoRows) {
@@ -265,9 +281,10 @@ func (w *writer) id(known map[string]int64, key, table, by string, insert func()
 func (w *writer) regroup() {
 	slices.Sort(w.touched)
 	w.touched = slices.Compact(w.touched)
-	for sig := range w.lost {
-		w.exec(`UPDATE signatures SET (kept, first, last, oldest, newest) =
-			(SELECT count(*), ifnull(min(time), 0), ifnull(max(time), 0), ifnull(min(id), ''), ifnull(max(id), '') FROM crashes WHERE sig = ?1) WHERE id = ?1`, sig)
+	for sig := range w.lost { // what was counted stays, with its times
+		w.exec(`UPDATE signatures SET (kept, bytes, first, last, oldest, newest) =
+			(SELECT count(*), coalesce(sum(bytes), 0), CASE WHEN counted > 0 THEN first ELSE coalesce(min(time), 0) END,
+			CASE WHEN counted > 0 THEN last ELSE coalesce(max(time), 0) END, coalesce(min(id), ''), coalesce(max(id), '') FROM crashes WHERE sig = ?1) WHERE id = ?1`, sig)
 	}
 	changed := map[string]bool{}
 	for _, sig := range w.touched {
@@ -275,7 +292,7 @@ func (w *writer) regroup() {
 		if w.err != nil {
 			return
 		}
-		switch err := w.tx.QueryRowContext(w.ctx, "DELETE FROM signatures WHERE id = ? AND kept = 0 RETURNING grp", sig).Scan(&key); {
+		switch err := w.row("DELETE FROM signatures WHERE id = ? AND kept = 0 AND counted = 0 RETURNING grp", sig).Scan(&key); {
 		case err == nil:
 			changed[key], w.added = true, true
 		case !errors.Is(err, sql.ErrNoRows):
@@ -290,7 +307,7 @@ func (w *writer) regroup() {
 			return
 		}
 		var key string
-		err := w.tx.QueryRowContext(w.ctx, "SELECT grp FROM signatures WHERE id = ?", sig).Scan(&key)
+		err := w.row("SELECT grp FROM signatures WHERE id = ?", sig).Scan(&key)
 		if err == nil {
 			changed[key] = true
 		} else if !errors.Is(err, sql.ErrNoRows) {
@@ -299,11 +316,11 @@ func (w *writer) regroup() {
 	}
 	for key := range changed {
 		w.exec("DELETE FROM groups WHERE key = ?", key)
-		w.exec(`INSERT INTO groups SELECT ?1,
+		w.exec(`INSERT INTO groups SELECT CAST(?1 AS TEXT),
 			(SELECT title FROM signatures WHERE grp = ?1 ORDER BY coarse = '', newest DESC LIMIT 1),
 			(SELECT fault FROM signatures WHERE grp = ?1 ORDER BY coarse = '', newest DESC LIMIT 1),
-			(SELECT sum(most) FROM (SELECT max(max(number), sum(kept)) AS most FROM signatures WHERE grp = ?1 GROUP BY kind)),
-			sum(kept), min(first), max(last), min(oldest), max(newest)
+			(SELECT sum(most) FROM (SELECT greatest(max(number), sum(kept)) + sum(counted) AS most FROM signatures WHERE grp = ?1 GROUP BY kind) AS kinds),
+			sum(kept), coalesce(min(CASE WHEN first <> 0 THEN first END), 0), max(last), coalesce(min(CASE WHEN oldest <> '' THEN oldest END), ''), max(newest), sum(bytes)
 			FROM signatures WHERE grp = ?1 HAVING count(*) > 0`, key)
 	}
 }

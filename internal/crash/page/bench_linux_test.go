@@ -62,7 +62,7 @@ func BenchmarkPages(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = ix.Close() })
-	site := New(s, ix)
+	site := New(Files(s, ix))
 	ask := func(b *testing.B, path string) {
 		b.Helper()
 		if got := get(site, path, nil); got.Code != http.StatusOK {

@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +11,6 @@ import (
 	"github.com/sfcore/sfcore/internal/crash/index"
 	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/document"
-	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/report"
 )
 
@@ -41,7 +37,6 @@ type thread struct {
 // Bounds of what a page shows of a crash, which sfcore crash show shows whole.
 const (
 	maxRecord      = 64 << 10 // bytes
-	maxReport      = 8 << 20  // bytes of its file, which is compressed
 	maxThreads     = 200
 	maxCrashFrames = 200
 	maxFrames      = 40
@@ -49,12 +44,15 @@ const (
 	maxTexts       = 1 << 20 // bytes of all frames
 )
 
+// MaxReport is how many bytes of a report are read, which is compressed.
+const MaxReport = 8 << 20
+
 // maxShare is the part of what a program may read of reports that one page may.
 const maxShare = 16
 
 func (s *Site) crash(ctx context.Context, id string) (*crashDoc, error) {
-	if id == "last" || !s.has(id) {
-		r, err := s.store.Find(id)
+	if id == "last" || !s.has(ctx, id) {
+		r, err := s.Find(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -71,21 +69,21 @@ func (s *Site) crash(ctx context.Context, id string) (*crashDoc, error) {
 	return d, failed
 }
 
-func (s *Site) has(id string) bool {
-	_, _, err := s.store.Get(id, maxRecord)
+func (s *Site) has(ctx context.Context, id string) bool {
+	_, err := s.Get(ctx, id, maxRecord)
 	return err == nil || errors.Is(err, store.ErrLarge)
 }
 
 // crashOf describes a crash by its record and its report, which may be nil.
 func (s *Site) crashOf(ctx context.Context, id string, doc *report.Document) (*crashDoc, error) {
-	r, _, err := s.store.Get(id, maxRecord)
+	r, err := s.Get(ctx, id, maxRecord)
 	if errors.Is(err, store.ErrLarge) {
 		return nil, failure{500, "the record of this crash is larger than those that are written, and not shown"}
 	} else if err != nil {
 		return nil, err
 	}
 	d := &crashDoc{Schema: Schema, Record: r, Threads: []thread{}, Problems: []string{}}
-	known, err := s.index.Crashes(ctx, index.Filter{PID: r.PID, Since: r.Time, Until: r.Time.Add(time.Nanosecond)}, index.Page{Limit: 1000})
+	known, err := s.Index.Crashes(ctx, index.Filter{PID: r.PID, Since: r.Time, Until: r.Time.Add(time.Nanosecond)}, index.Page{Limit: 1000})
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +150,7 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:maxText], "") + "…"
 }
 
-// read reads the report of a crash. It returns nil if none is kept.
+// read reads the report of a crash, one after another. It returns nil if none is kept.
 func (s *Site) read(ctx context.Context, id string) (*report.Document, error) {
 	select {
 	case s.reading <- struct{}{}:
@@ -160,25 +158,5 @@ func (s *Site) read(ctx context.Context, id string) (*report.Document, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	name := s.store.Report(id)
-	if name == "" {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	st, err := os.Lstat(name)
-	switch {
-	case err != nil:
-		return nil, fs.ErrNotExist
-	case st.Size() > maxReport:
-		return nil, fmt.Errorf("the report has %v, and a page reads %v; sfcore crash show %s shows it", limit.Size(st.Size()), limit.Size(maxReport), id)
-	}
-	docs, err := document.Read(name, document.NewBudget().Part(maxShare))
-	switch {
-	case len(docs) > 0:
-		return docs[0], nil
-	case errors.Is(err, fs.ErrPermission):
-		return nil, errors.New("the report belongs to another user")
-	case err != nil:
-		return nil, fmt.Errorf("the report cannot be read: %w", err)
-	}
-	return nil, errors.New("the report cannot be read: it is none")
+	return s.Report(ctx, id, document.NewBudget().Part(maxShare))
 }

@@ -41,30 +41,30 @@ const (
 )
 
 func (s *Site) group(ctx context.Context, key string) (*groupDoc, error) {
-	g, err := s.index.Group(ctx, key)
+	g, err := s.Index.Group(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	d, f := &groupDoc{Schema: Schema, Group: *g}, index.Filter{Group: g.Key}
-	if d.Days, err = s.index.Days(ctx, f); err != nil {
+	if d.Days, err = s.Index.Days(ctx, f); err != nil {
 		return nil, err
 	}
 	d.Chart = chartOf(d.Days, lastOf(d.Days, g.Last))
 	for by, to := range map[index.By]*[]index.Tally{
 		index.ByProgram: &d.Programs, index.ByBuild: &d.Builds, index.ByHost: &d.Hosts, index.ByPlace: &d.Places,
 	} {
-		if *to, err = s.index.Count(ctx, by, f, index.Page{Limit: perPage}); err != nil {
+		if *to, err = s.Index.Count(ctx, by, f, index.Page{Limit: perPage}); err != nil {
 			return nil, err
 		}
 	}
-	oldest, err := s.index.Crashes(ctx, f, index.Page{Limit: 1, Oldest: true})
+	oldest, err := s.Index.Crashes(ctx, f, index.Page{Limit: 1, Oldest: true})
 	if err != nil {
 		return nil, err
 	}
 	if len(oldest) > 0 {
 		d.FirstBuild = oldest[0].Build
 	}
-	newest, err := s.index.Crashes(ctx, f, index.Page{Limit: maxMerged})
+	newest, err := s.Index.Crashes(ctx, f, index.Page{Limit: maxMerged})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,11 +44,11 @@ func setHeaders(h http.Header) {
 }
 
 // allowed says why a request is refused.
-func allowed(r *http.Request) error {
+func (s *Site) allowed(r *http.Request) error {
 	switch {
-	case !loopback(r.Host):
+	case !loopback(r.Host) && !slices.ContainsFunc(s.Hosts, func(name string) bool { return strings.EqualFold(name, hostname(r.Host)) }):
 		// A site whose name leads here for a moment would read all of this otherwise.
-		return failure{http.StatusMisdirectedRequest, "this page is for this machine: ask for localhost, 127.0.0.1 or [::1]"}
+		return failure{http.StatusMisdirectedRequest, "this page is not known by that name: ask for localhost, 127.0.0.1 or [::1]"}
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		return failure{http.StatusMethodNotAllowed, "this page is only read: by GET or HEAD"}
 	case ofOtherSite(r):
@@ -61,14 +62,20 @@ func allowed(r *http.Request) error {
 // loopback reports whether a Host header names this machine, so that no other name leads
 // here.
 func loopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
+	host = hostname(host)
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}
 	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
 	return err == nil && addr.IsLoopback()
+}
+
+// hostname returns a Host header without its port.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return host
 }
 
 // ofOtherSite reports whether a browser says that a page of another site asks [Fetch

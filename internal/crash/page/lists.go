@@ -34,18 +34,18 @@ type groupsDoc struct {
 const someOf = 3
 
 func (s *Site) groups(ctx context.Context, a *asked) (*groupsDoc, error) {
-	stats, err := s.index.Stats(ctx)
+	stats, err := s.Index.Stats(ctx)
 	if err != nil {
 		return nil, err
 	}
 	d := &groupsDoc{Schema: Schema, Stats: stats, Asked: a}
-	d.Denied, d.Unreadable = s.index.Denied()
-	if d.Days, err = s.index.Days(ctx, a.filter); err != nil {
+	d.Denied, d.Unreadable = s.Index.Denied()
+	if d.Days, err = s.Index.Days(ctx, a.filter); err != nil {
 		return nil, err
 	}
 	last := lastOf(d.Days, stats.Last)
 	d.Chart = chartOf(d.Days, last)
-	groups, err := s.index.Groups(ctx, a.filter, a.page())
+	groups, err := s.Index.Groups(ctx, a.filter, a.page())
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +72,13 @@ func (s *Site) rows(ctx context.Context, groups []index.Group, f index.Filter, l
 		row := groupRow{Group: groups[i]}
 		f.Group = row.Key
 		var err error
-		if row.Days, err = s.index.Days(ctx, f); err != nil {
+		if row.Days, err = s.Index.Days(ctx, f); err != nil {
 			return nil, err
 		}
-		if row.Builds, err = s.index.Count(ctx, index.ByBuild, f, index.Page{Limit: someOf + 1}); err != nil {
+		if row.Builds, err = s.Index.Count(ctx, index.ByBuild, f, index.Page{Limit: someOf + 1}); err != nil {
 			return nil, err
 		}
-		if row.Programs, err = s.index.Count(ctx, index.ByProgram, f, index.Page{Limit: someOf + 1}); err != nil {
+		if row.Programs, err = s.Index.Count(ctx, index.ByProgram, f, index.Page{Limit: someOf + 1}); err != nil {
 			return nil, err
 		}
 		row.Chart = chartOf(row.Days, last)
@@ -96,7 +96,7 @@ type crashesDoc struct {
 }
 
 func (s *Site) crashes(ctx context.Context, a *asked) (*crashesDoc, error) {
-	all, err := s.index.Crashes(ctx, a.filter, a.page())
+	all, err := s.Index.Crashes(ctx, a.filter, a.page())
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Site) build(ctx context.Context, build string) (*buildDoc, error) {
 	d := &buildDoc{Schema: Schema, Build: build}
 	f := index.Filter{Build: build}
 	var err error
-	if d.Programs, err = s.index.Count(ctx, index.ByProgram, f, index.Page{Limit: perPage}); err != nil {
+	if d.Programs, err = s.Index.Count(ctx, index.ByProgram, f, index.Page{Limit: perPage}); err != nil {
 		return nil, err
 	}
 	if len(d.Programs) == 0 {
@@ -134,7 +134,7 @@ func (s *Site) build(ctx context.Context, build string) (*buildDoc, error) {
 	}
 	for _, p := range d.Programs {
 		d.Count += p.Count
-		builds, err := s.index.Count(ctx, index.ByBuild, index.Filter{Program: p.Name}, index.Page{Limit: 1000})
+		builds, err := s.Index.Count(ctx, index.ByBuild, index.Filter{Program: p.Name}, index.Page{Limit: 1000})
 		if err != nil {
 			return nil, err
 		}
@@ -144,17 +144,17 @@ func (s *Site) build(ctx context.Context, build string) (*buildDoc, error) {
 			}
 		}
 	}
-	if d.Days, err = s.index.Days(ctx, f); err != nil {
+	if d.Days, err = s.Index.Days(ctx, f); err != nil {
 		return nil, err
 	}
 	last := lastOf(d.Days, time.Time{})
 	d.Chart = chartOf(d.Days, last)
 	list := index.Page{Limit: perPage + 1}
-	fresh, err := s.index.NewIn(ctx, build, list)
+	fresh, err := s.Index.NewIn(ctx, build, list)
 	if err != nil {
 		return nil, err
 	}
-	groups, err := s.index.Groups(ctx, f, list)
+	groups, err := s.Index.Groups(ctx, f, list)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Package page shows a store of crashes to a browser: groups, crashes and builds, as pages
+// Package page shows crashes that are kept to a browser: groups, crashes and builds, as pages
 // that need no script and as JSON. It only reads. Names in a crash are chosen by whoever
 // crashed, and the browser may have been led here by another site, so every text is
 // escaped by its place, and requests of other sites are refused.
@@ -19,23 +19,38 @@ import (
 	"github.com/sfcore/sfcore/internal/crash/index"
 	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/display"
+	"github.com/sfcore/sfcore/internal/document"
+	"github.com/sfcore/sfcore/report"
 )
 
 // Schema names the version of the JSON documents.
 const Schema = "sfcore.crashes/1"
 
-// Site is the pages of a store.
+// Source is where a site has crashes from.
+type Source struct {
+	Index *index.Index
+	// Get returns the record of a crash, with up to most bytes, and Find that of one whose
+	// id begins so, or of the "last", as [store.Store] does.
+	Get  func(ctx context.Context, id string, most int64) (*store.Record, error)
+	Find func(ctx context.Context, id string) (*store.Record, error)
+	// Report returns the report of a crash, of up to [MaxReport] bytes and as far as left
+	// allows; nil if none is kept.
+	Report func(ctx context.Context, id string, left *document.Budget) (*report.Document, error)
+	// Hosts are names by which browsers ask for this site, besides those of this machine.
+	Hosts []string
+}
+
+// Site is the pages of a source of crashes.
 type Site struct {
-	store *store.Store
-	index *index.Index
+	Source
 	// busy has a place for each request that is being answered, and reading one for that
 	// which reads reports.
 	busy, reading chan struct{}
 }
 
-// New returns the pages of a store, of which an index tells.
-func New(s *store.Store, ix *index.Index) *Site {
-	return &Site{store: s, index: ix, busy: make(chan struct{}, maxRequests), reading: make(chan struct{}, 1)}
+// New returns the pages of a source.
+func New(of Source) *Site {
+	return &Site{Source: of, busy: make(chan struct{}, maxRequests), reading: make(chan struct{}, 1)}
 }
 
 //go:embed style.css
@@ -93,7 +108,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // guarded answers a request that may be answered. It returns nothing where it wrote the
 // answer itself.
 func (s *Site) guarded(w http.ResponseWriter, r *http.Request, path string) (*shown, error) {
-	if err := allowed(r); err != nil {
+	if err := s.allowed(r); err != nil {
 		if asFailure(err).status == http.StatusMethodNotAllowed {
 			w.Header().Set("Allow", "GET, HEAD")
 		}
@@ -118,7 +133,7 @@ func (s *Site) guarded(w http.ResponseWriter, r *http.Request, path string) (*sh
 		_, _ = io.WriteString(w, styleCSS)
 		return nil, nil //nolint:nilnil // it was answered
 	}
-	if err := s.index.Sync(ctx); err != nil {
+	if err := s.Index.Sync(ctx); err != nil {
 		return nil, err
 	}
 	return s.document(ctx, path, r)

@@ -29,6 +29,11 @@ const hostile = "</title><script>alert(1)</script>\"'><img src=x onerror=alert(2
 // with hostile names.
 func newSite(t testing.TB) *Site {
 	t.Helper()
+	return New(Files(newFiles(t)))
+}
+
+func newFiles(t testing.TB) (*store.Store, *index.Index) {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
 	s, err := store.Open(dir, store.Limits{Crashes: 1 << 20, Bytes: 1 << 40})
 	if err != nil {
@@ -61,7 +66,7 @@ func newSite(t testing.TB) *Site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ix.Close() })
-	return New(s, ix)
+	return s, ix
 }
 
 // writeReport writes a report of two threads, of which the second crashed.
@@ -300,25 +305,40 @@ func TestGroup(t *testing.T) {
 	}
 }
 
+// A site answers by the names that it is given, and by no other.
+func TestHosts(t *testing.T) {
+	s := newSite(t)
+	s.Hosts = []string{"crashes.example.org"}
+	for host, want := range map[string]int{
+		"crashes.example.org:7378": http.StatusOK, "CRASHES.example.org": http.StatusOK, "127.0.0.1": http.StatusOK,
+		"example.org": http.StatusMisdirectedRequest, "": http.StatusMisdirectedRequest,
+	} {
+		if w := get(s, "/groups", func(r *http.Request) { r.Host = host }); w.Code != want {
+			t.Errorf("%q: got %d, want %d", host, w.Code, want)
+		}
+	}
+}
+
 // However much a report says, a page shows as much as a reader can use.
 func TestBounded(t *testing.T) {
-	s := newSite(t)
+	kept, ix := newFiles(t)
+	s := New(Files(kept, ix))
 	frames := make([]string, 1000)
 	for i := range frames {
 		frames[i] = strings.Repeat("long", 300)
 	}
-	writeReport(t, s.store.Report(newestID()), frames)
+	writeReport(t, kept.Report(newestID()), frames)
 	w := get(s, "/crash/"+newestID(), nil)
 	if w.Code != http.StatusOK || w.Body.Len() > 4<<20 || !strings.Contains(w.Body.String(), "800 more frames") {
 		t.Errorf("got %d, %d bytes", w.Code, w.Body.Len())
 	}
-	if err := os.WriteFile(s.store.Report(newestID()), []byte("no report"), 0o600); err != nil {
+	if err := os.WriteFile(kept.Report(newestID()), []byte("no report"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if w := get(s, "/crash/"+newestID(), nil); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "the report cannot be read") {
 		t.Errorf("damaged: got %d, %s", w.Code, w.Body)
 	}
-	if err := os.Truncate(s.store.Report(newestID()), maxReport+1); err != nil {
+	if err := os.Truncate(kept.Report(newestID()), MaxReport+1); err != nil {
 		t.Fatal(err)
 	}
 	if w := get(s, "/crash/"+newestID(), nil); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "and a page reads") {
