@@ -15,13 +15,14 @@ SYSTEMS := linux/amd64 linux/arm64 linux/s390x darwin/arm64 windows/amd64
 # Packages whose tests know -update.
 GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/testkit[] ]/ { print $$1 }')
 
-.PHONY: help build install test shape api apidiff race lint vulncheck fmt generate golden fuzz torture hostile crash signatures crash-vm mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores field check
+.PHONY: help build install test fleet shape api apidiff race lint vulncheck fmt generate golden fuzz torture hostile crash signatures crash-vm mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores field check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/sfcore and the programs that it runs
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+	cd cmd/sfcore-fleet && CGO_ENABLED=0 go build -trimpath -o ../../bin/ .
 
 install: build ## install the programs in DESTDIR/PREFIX/bin; PREFIX is /usr/local
 	install -d "$(DESTDIR)$(PREFIX)/bin"
@@ -29,6 +30,11 @@ install: build ## install the programs in DESTDIR/PREFIX/bin; PREFIX is /usr/loc
 
 test: ## run all tests
 	go test ./...
+
+fleet: ## vet, lint and test the module of cmd/sfcore-fleet (PostgreSQL is used if it is installed)
+	cd cmd/sfcore-fleet && go mod tidy -diff && go vet ./... && GOOS=darwin go build -o /dev/null .
+	cd cmd/sfcore-fleet && $(subst tools/,../../tools/,$(TOOL)) golangci-lint run --allow-parallel-runners ./...
+	cd cmd/sfcore-fleet && go test ./...
 
 shape: ## print the figures of the repository's shape beside their limits
 	go test -count=1 -v -run '^Test(Shape|Porting)' ./internal/layering

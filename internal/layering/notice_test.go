@@ -40,7 +40,7 @@ func TestNotice(t *testing.T) {
 	dirs, programs := map[string]string{}, map[string][]string{}
 	for _, program := range slices.Sorted(maps.Keys(linked)) {
 		for _, dep := range dependencies(t, "../../"+program) {
-			if m := dep.Module; !dep.Standard && m.Path != module && !slices.Contains(programs[m.Path], program) {
+			if m := dep.Module; !dep.Standard && !isOurs(m.Path) && !slices.Contains(programs[m.Path], program) {
 				dirs[m.Path] = m.Dir
 				programs[m.Path] = append(programs[m.Path], program)
 			}

@@ -1,0 +1,112 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sfcore/sfcore/cmd/sfcore-fleet/internal/message"
+)
+
+// Consumer gives out the messages of this version, each to one worker.
+type Consumer struct {
+	q    *Queue
+	from jetstream.Consumer
+}
+
+// Consume returns the consumer that all workers of this version share. Messages of other
+// versions stay in the stream.
+func (q *Queue) Consume(ctx context.Context) (*Consumer, error) {
+	c, err := q.js.CreateOrUpdateConsumer(ctx, Stream, jetstream.ConsumerConfig{
+		Durable: fmt.Sprintf("workers-v%d", message.Version), FilterSubject: fmt.Sprintf("sfcore.v%d.>", message.Version),
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1, MaxAckPending: maxPending,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("consuming stream %s: %w", Stream, err)
+	}
+	return &Consumer{q, c}, nil
+}
+
+// Delivery is a message that a worker has.
+type Delivery struct {
+	Data    []byte
+	Subject string
+	ID      string // as it was published with
+	Times   int    // how often a worker got it, from 1
+	msg     jetstream.Msg
+	q       *Queue
+}
+
+// Fetch returns up to so many messages, as soon as there are any, or none after some time.
+func (c *Consumer) Fetch(ctx context.Context, most int, wait time.Duration) ([]*Delivery, error) {
+	batch, err := c.from.Fetch(most, jetstream.FetchMaxWait(wait))
+	if err != nil {
+		return nil, err
+	}
+	var all []*Delivery
+	for msg := range batch.Messages() {
+		d := &Delivery{Data: msg.Data(), Subject: msg.Subject(), ID: msg.Headers().Get(nats.MsgIdHdr), Times: 1, msg: msg, q: c.q}
+		if meta, err := msg.Metadata(); err == nil {
+			d.Times = int(min(meta.NumDelivered, 1<<30))
+		}
+		all = append(all, d)
+	}
+	if err := batch.Error(); err != nil && len(all) == 0 && !errors.Is(err, nats.ErrTimeout) && ctx.Err() == nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Done tells the server that a message is stored. If that gets lost, the message comes again.
+func (d *Delivery) Done() error { return d.msg.Ack() }
+
+// Working tells the server that a message takes longer.
+func (d *Delivery) Working() { _ = d.msg.InProgress() }
+
+// Return gives a message back, to be given out again.
+func (d *Delivery) Return() { _ = d.msg.NakWithDelay(time.Second) }
+
+// Headers of a dead message.
+const (
+	headerReason  = "Sfcore-Reason"
+	headerSubject = "Sfcore-Subject"
+	headerTimes   = "Sfcore-Deliveries"
+	headerID      = "Sfcore-Id"
+)
+
+// maxReason bounds a reason, in bytes. A message may have put its own words into it.
+const maxReason = 500
+
+// Bury moves a message to the dead ones, with the reason.
+func (d *Delivery) Bury(ctx context.Context, reason string) error {
+	m := &nats.Msg{Subject: deadPrefix + d.Subject, Data: d.Data, Header: nats.Header{}}
+	m.Header.Set(headerReason, headerText(reason))
+	m.Header.Set(headerSubject, d.Subject)
+	m.Header.Set(headerTimes, fmt.Sprint(d.Times))
+	m.Header.Set(headerID, headerText(d.ID))
+	meta, err := d.msg.Metadata()
+	if err != nil {
+		return err
+	}
+	// The place in the stream is one that no other message has, whatever id it claims.
+	if _, err := d.q.js.PublishMsg(ctx, m, jetstream.WithMsgID(fmt.Sprintf("dead-%d-%d", meta.Timestamp.UnixNano(), meta.Sequence.Stream))); err != nil {
+		return fmt.Errorf("burying a message: %w", err)
+	}
+	return d.msg.Ack()
+}
+
+// headerText is a text that a header can have.
+func headerText(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, message.Short(s, maxReason))
+	return strings.TrimSpace(s)
+}
