@@ -15,7 +15,7 @@ SYSTEMS := linux/amd64 linux/arm64 linux/s390x darwin/arm64 windows/amd64
 # Packages whose tests know -update.
 GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/testkit[] ]/ { print $$1 }')
 
-.PHONY: help build install test fleet shape api apidiff race lint vulncheck fmt generate golden fuzz torture hostile crash signatures crash-vm mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores field check
+.PHONY: help build install test fleet shape api apidiff race lint vulncheck fmt generate golden fuzz torture hostile crash signatures crash-vm mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores field release-dry-run packages-test check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -137,6 +137,12 @@ vsix: ## package the VS Code extension as bin/sfcore.vsix (needs npm)
 
 e2e-vscode: vsix ## open core files in VS Code and take pictures (needs npm, chromium, libkrb5-dev, a C++ compiler)
 	test/e2e/vscode/run.sh
+
+release-dry-run: ## make the files of a release in bin/release, twice, and compare; ONLY=linux/amd64 for a part
+	tools/release/dry-run $(ONLY)
+
+packages-test: ## install, use, upgrade and remove the .deb of bin/release in clean Debian 12, 13 and sid (needs root, debootstrap)
+	test/packages/run bookworm trixie sid
 
 check: ## run all that must pass before a change lands
 	bash .ci/run

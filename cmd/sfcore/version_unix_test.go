@@ -51,3 +51,23 @@ func TestVersions(t *testing.T) {
 		t.Errorf("got %+v", doc)
 	}
 }
+
+// The shell completes "sfcore crash" with what the program that it becomes knows.
+func TestCompleteCrash(t *testing.T) {
+	testkit.NeedRestart(t)
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	complete := func(script, want string) {
+		t.Helper()
+		//nolint:gosec // a program is executable
+		if err := os.WriteFile(filepath.Join(dir, crashProgram), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if stdout, _, _ := sfcore("__complete", "crash", "list", "--gr"); stdout != want {
+			t.Errorf("got %q, want %q", stdout, want)
+		}
+	}
+	complete(`printf '%s\t%s\n:4\n' --group "$*"`, "--group\t__complete list --gr\n:4\n")
+	complete("exit 3", ":1\n")
+	complete("echo no directive", ":1\n")
+}

@@ -37,6 +37,7 @@ var imports = map[string]string{
 	"internal/elfx":    "arch internal/inflate memreader",
 
 	"internal/version":    "",
+	"internal/manual":     "",
 	"internal/companion":  "internal/version",
 	"internal/limit":      "",
 	"internal/compressed": "",
@@ -108,11 +109,11 @@ var imports = map[string]string{
 	"internal/crash/importer": "internal/crash internal/crash/foreign internal/crash/store",
 	"internal/crash/watch":    "internal/crash internal/crash/store",
 
-	"cmd/sfcore": "internal/survey internal/gate internal/artifact internal/version internal/command internal/crash/store internal/funcname internal/listen internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
+	"cmd/sfcore": "internal/manual internal/survey internal/gate internal/artifact internal/version internal/command internal/crash/store internal/funcname internal/listen internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 
 	"cmd/sfcore-plugin": "internal/companion internal/version internal/limit unwind/gostack core process plugin",
 	"cmd/sfcore-delve":  "internal/companion internal/version internal/delve/backend",
-	"cmd/sfcore-crash":  "core internal/command internal/companion internal/version internal/debuginfod internal/crash internal/crash/foreign internal/crash/importer internal/crash/index internal/crash/page internal/crash/store internal/crash/watch internal/display internal/limit internal/listen internal/sandbox",
+	"cmd/sfcore-crash":  "core internal/manual internal/command internal/companion internal/version internal/debuginfod internal/crash internal/crash/foreign internal/crash/importer internal/crash/index internal/crash/page internal/crash/store internal/crash/watch internal/display internal/limit internal/listen internal/sandbox",
 
 	"bench":            "",
 	"test/torture":     "report memreader internal/elfx internal/module unwind core process",

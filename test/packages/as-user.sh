@@ -1,0 +1,70 @@
+# What test/packages/run does in the chroot.
+set -euo pipefail
+cd /in
+export MANWIDTH=200
+
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+# here lists all files but those in which dpkg, man and the system keep their own state.
+here() {
+	find / -xdev \( -path /proc -o -path /in -o -path /tmp -o -path '/var/lib/dpkg*' -o -path '/var/cache*' -o -path '/var/log*' \) -prune -o -print | sort
+}
+# says runs a command and looks for a text in its output.
+says() { # says TEXT COMMAND...
+	local text=$1 out
+	shift
+	out=$("$@" 2>&1) || fail "$* exits with $?: $out"
+	grep -qF -e "$text" <<<"$out" || fail "$* does not print \"$text\": $out"
+	echo "ok: $*"
+}
+
+here >/tmp/before
+dpkg -i sfcore.deb >/tmp/log 2>&1 || fail "dpkg -i: $(cat /tmp/log)"
+version=$(sfcore --version | cut -d' ' -f3)
+
+says "sfcore-plugin  $version" sfcore version
+says "how each frame was found" man sfcore
+says "live process" man sfcore-bt
+says "newest first" man sfcore-crash-list
+cat >/tmp/complete <<'BASH'
+. /usr/share/bash-completion/bash_completion
+_completion_loader sfcore 2>/dev/null || __load_completion sfcore
+for line in "sfcore bt --forma" "sfcore sh" "sfcore crash li"; do
+	read -ra COMP_WORDS <<<"$line"
+	COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_LINE=$line COMP_POINT=${#line} COMP_TYPE=9 COMPREPLY=()
+	__start_sfcore
+	echo "$line: ${COMPREPLY[*]}"
+done
+BASH
+says "sfcore bt --forma: --format" bash /tmp/complete
+says "sfcore sh: shrink" bash /tmp/complete
+says "sfcore crash li: list" bash /tmp/complete
+says "the stack ends here" sfcore bt --path amd64-v3-threads/exe amd64-v3-threads/core.zst
+says "main.main" sfcore goroutines amd64/core.zst amd64/exe/goroutines
+says "List the crashes that were kept" sfcore crash --help
+
+request='{"seq":1,"type":"request","command":"initialize","arguments":{"adapterID":"sfcore"}}'
+dap() { printf 'Content-Length: %d\r\n\r\n%s' ${#request} "$request" | timeout 20 sfcore dap; }
+says '"supportsDisassembleRequest":true' dap
+
+# The handler's files are those of the package, and nothing is started by itself.
+[[ -e /usr/lib/systemd/system/sfcore-crash.socket ]] || fail "there is no unit"
+[[ -e /usr/lib/tmpfiles.d/sfcore-crash.conf ]] || fail "there is nothing for tmpfiles.d"
+grep -q '^ExecStart=/usr/bin/sfcore-crash daemon$' /usr/lib/systemd/system/sfcore-crash.service || fail "the unit starts something else"
+[[ ! -e /etc/sysctl.d/60-sfcore-crash.conf ]] || fail "the package changes the settings of the kernel"
+
+dpkg-deb -R sfcore.deb next
+sed -i 's/^Version: .*/Version: 99.0.0/' next/DEBIAN/control
+dpkg-deb -Znone -b next next.deb >/dev/null
+dpkg -i next.deb >/tmp/log 2>&1 || fail "the upgrade: $(cat /tmp/log)"
+says "sfcore-plugin  $version" sfcore version # the same programs in it
+
+mkdir -p /var/lib/sfcore/crashes/kept
+dpkg -r sfcore >/tmp/log 2>&1 || fail "dpkg -r: $(cat /tmp/log)"
+[[ -e /var/lib/sfcore/crashes/kept ]] || fail "dpkg -r removes crashes"
+dpkg -P sfcore >/tmp/log 2>&1 || fail "dpkg -P: $(cat /tmp/log)"
+here >/tmp/after
+diff /tmp/before /tmp/after || fail "this stays behind"
+echo "ok: upgraded, removed, and nothing stays behind"

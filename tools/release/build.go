@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// system is what programs are built for.
+type system struct{ os, arch string }
+
+func (s system) String() string { return s.os + "/" + s.arch }
+
+// systems are those of the Makefile. Cores are read on all; those of Linux have packages.
+var systems = []system{{"linux", "amd64"}, {"linux", "arm64"}, {"linux", "s390x"}, {"darwin", "arm64"}, {"windows", "amd64"}}
+
+// modules are the folders of modules that have programs, and the programs that are
+// built for systems that do not dump cores of their own.
+var (
+	modules  = []string{".", "fleet"}
+	anywhere = []string{"sfcore", "sfcore-delve", "sfcore-plugin"}
+)
+
+// bin is where the programs of a system are.
+func (r *release) bin(s system) string { return filepath.Join(r.work, s.os+"-"+s.arch) }
+
+// goCommand runs the go command. What it builds depends on the commit and on Go alone.
+func (r *release) goCommand(ctx context.Context, module string, s system, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = filepath.Join(r.source, module)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off",
+		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=",
+		"SOURCE_DATE_EPOCH="+strconv.FormatInt(r.time.Unix(), 10))
+	if s.os != "" {
+		cmd.Env = append(cmd.Env, "GOOS="+s.os, "GOARCH="+s.arch)
+	}
+	return cmd.Run()
+}
+
+// flags are those of every build: no path of this machine, no state of the checkout.
+func (r *release) flags() []string {
+	return []string{"-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid= -X github.com/sfcore/sfcore/internal/version.released=" + r.version}
+}
+
+func (r *release) programs(ctx context.Context) error {
+	for _, s := range r.systems {
+		for _, module := range modules {
+			programs, err := filepath.Glob(filepath.Join(r.source, module, "cmd", "*"))
+			if err != nil {
+				return err
+			}
+			args := append([]string{"build", "-o", r.bin(s) + "/"}, r.flags()...)
+			n := len(args)
+			for _, program := range programs {
+				if name := filepath.Base(program); s.os == "linux" || contains(anywhere, name) {
+					args = append(args, "./cmd/"+name)
+				}
+			}
+			if len(args) == n {
+				continue
+			}
+			if err := r.goCommand(ctx, module, s, args...); err != nil {
+				return fmt.Errorf("%v: %w", s, err)
+			}
+		}
+	}
+	return nil
+}
+
+// pages has the programs write their manual pages, completions and units.
+func (r *release) pages(ctx context.Context) error {
+	man, units, completions := r.dir("man"), r.dir("units"), r.dir("completions")
+	if err := r.goCommand(ctx, ".", system{}, append(append([]string{"run", "-tags=docs"}, r.flags()...), "./cmd/sfcore", man)...); err != nil {
+		return err
+	}
+	if err := r.goCommand(ctx, ".", system{}, append(append([]string{"run", "-tags=docs"}, r.flags()...), "./cmd/sfcore-crash", man, units)...); err != nil {
+		return err
+	}
+	if err := r.goCommand(ctx, ".", system{}, append(append([]string{"build", "-o", r.dir("host") + "/"}, r.flags()...), "./cmd/sfcore")...); err != nil {
+		return err
+	}
+	for _, shell := range []string{"bash", "fish", "zsh"} {
+		text, err := exec.CommandContext(ctx, filepath.Join(r.dir("host"), "sfcore"), "completion", shell).Output()
+		if err != nil {
+			return fmt.Errorf("completion for %s: %w", shell, err)
+		}
+		if err := os.WriteFile(filepath.Join(completions, shell), text, 0o644); err != nil {
+			return err
+		}
+	}
+	// Pages are compressed in packages only if somebody does: man reads both.
+	entries, err := os.ReadDir(man)
+	if err != nil || len(entries) == 0 {
+		return fmt.Errorf("no manual page was written: %w", err)
+	}
+	return nil
+}
+
+// dir returns a folder of the work, and makes it.
+func (r *release) dir(name string) string {
+	dir := filepath.Join(r.work, name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		panic(err) // the folder above was just made
+	}
+	return dir
+}
+
+func contains(list []string, name string) bool {
+	return strings.Contains(" "+strings.Join(list, " ")+" ", " "+name+" ")
+}
