@@ -33,12 +33,29 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// measure runs a command once to warm up and then as often as asked for. The
-// lines that begin with frame are those of frames.
-func (b *bench) measure(words []string, frame string) (m measurement, err error) {
+// tool is a command that prints stacks.
+type tool struct {
+	words  []string
+	frame  string       // what the lines of frames begin with
+	env    []string     // beside that of this process
+	before func() error // what is done before each run, unless it is nil
+}
+
+// measure measures a command whose frames are the lines that begin with frame.
+func (b *bench) measure(words []string, frame string) (measurement, error) {
+	return b.measureTool(&tool{words: words, frame: frame})
+}
+
+// measureTool runs a tool once to warm up and then as often as asked for.
+func (b *bench) measureTool(t *tool) (m measurement, err error) {
 	var times []time.Duration
 	for i := range b.runs + 1 {
-		once, err := runOnce(words, frame)
+		if t.before != nil {
+			if err := t.before(); err != nil {
+				return m, err
+			}
+		}
+		once, err := t.run()
 		if err != nil {
 			return m, err
 		}
@@ -52,8 +69,8 @@ func (b *bench) measure(words []string, frame string) (m measurement, err error)
 	return m, nil
 }
 
-// runOnce runs a command and counts the lines that begin with frame.
-func runOnce(words []string, frame string) (m measurement, err error) {
+// run runs a tool once and counts its frames.
+func (t *tool) run() (m measurement, err error) {
 	file, err := os.CreateTemp("", "sfcore-bench")
 	if err != nil {
 		return m, err
@@ -62,20 +79,21 @@ func runOnce(words []string, frame string) (m measurement, err error) {
 		file.Close()
 		_ = os.Remove(file.Name())
 	}()
-	cmd := exec.Command(words[0], words[1:]...)
+	cmd := exec.Command(t.words[0], t.words[1:]...)
+	cmd.Env = append(os.Environ(), t.env...)
 	cmd.Stdout = file
 	begin := time.Now()
 	err = cmd.Run()
 	m.time = time.Since(begin)
 	// sfcore and eu-stack exit with 1 if a stack is not complete.
 	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
-		return m, fmt.Errorf("%s: %w", words[0], err)
+		return m, fmt.Errorf("%s: %w", t.words[0], err)
 	}
 	m.rss = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 	if _, err = file.Seek(0, io.SeekStart); err != nil {
 		return m, err
 	}
-	m.frames, err = count(file, frame)
+	m.frames, err = count(file, t.frame)
 	return m, err
 }
 
