@@ -3,6 +3,7 @@ package signature
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/sfcore/sfcore/internal/funcname"
 )
@@ -32,33 +33,33 @@ func portableName(name string) string {
 		}
 	}
 	if strings.Contains(name, "func") || strings.Contains(name, "wrap") || strings.Contains(name, "-range") {
-		if at := goClosure.FindStringIndex(name); at != nil && isGoFunction(name[:at[0]]) {
+		if at := goClosure().FindStringIndex(name); at != nil && isGoFunction(name[:at[0]]) {
 			name = name[:at[0]]
 		}
 	}
 	if !strings.ContainsAny(name, "#$'{") {
 		return name
 	}
-	name = anonymousFunction.ReplaceAllStringFunc(name, func(s string) string {
+	name = anonymousFunction().ReplaceAllStringFunc(name, func(s string) string {
 		if strings.Contains(s, "closure") {
 			return "{closure}"
 		}
 		return "{lambda}"
 	})
-	return innerFunction.ReplaceAllString(name, "")
+	return innerFunction().ReplaceAllString(name, "")
 }
 
 // innerFunction matches what is behind the name of a function for one within it. What is
 // inlined, and so has a frame of its own, changes with the compiler.
-var innerFunction = regexp.MustCompile(`(::\{closure\}|::\{lambda\}(::operator\(\))?)+$`)
+var innerFunction = expression(`(::\{closure\}|::\{lambda\}(::operator\(\))?)+$`)
 
 // anonymousFunction matches what GCC, Clang and Rust call such functions.
-var anonymousFunction = regexp.MustCompile(`\{lambda#\d+\}|\$_\d+|'lambda\d*'|\{\{closure\}\}|\{closure#\d+\}`)
+var anonymousFunction = expression(`\{lambda#\d+\}|\$_\d+|'lambda\d*'|\{\{closure\}\}|\{closure#\d+\}`)
 
 // goClosure matches what Go adds to the name of a function for one that is within it:
 // ".func1", ".func2.1", ".func1.gowrap2", ".deferwrap1", "-range1". The numbers change with
 // the source, and whether such a function is inlined changes with the compiler.
-var goClosure = regexp.MustCompile(`(\.(func|gowrap|deferwrap)\d+(\.\d+)*|-range\d+)+$`)
+var goClosure = expression(`(\.(func|gowrap|deferwrap)\d+(\.\d+)*|-range\d+)+$`)
 
 // isGoFunction reports whether a name is of a function, and not of a package or a type
 // with a method called func1.
@@ -91,4 +92,10 @@ func withoutClone(name string) string {
 // endsPart reports whether rest may follow the suffix of a clone.
 func endsPart(rest, suffix string) bool {
 	return suffix[0] == '@' || rest == "" || rest[0] == '.'
+}
+
+// expression returns a regular expression that is compiled when it is first used: most runs
+// make no signature.
+func expression(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
