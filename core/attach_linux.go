@@ -360,8 +360,10 @@ func (v *visit) readThreads() error {
 	}
 	v.threads, v.nsIDs = make(map[int]procStat, len(tids)), map[int]int{}
 	v.asleep = make(map[int]procSyscall, len(tids))
-	for _, tid := range tids {
-		if s := v.sleepers.byID[tid]; s != nil && v.before != nil && s.slept() {
+	v.sleepers.turn++
+	for i, tid := range tids {
+		if s := v.sleepers.byID[tid]; s != nil && v.before != nil && s.slept() &&
+			((i+v.sleepers.turn)%namesEvery != 0 || v.dir.name(tid) == s.thread.Name) {
 			continue
 		}
 		v.sleepers.forget(tid)

@@ -74,8 +74,11 @@ func startThreads() []int {
 // serve prints the thread ids, and then every line that it reads.
 func serve(tids []int) {
 	fmt.Println(strings.Trim(fmt.Sprint(tids), "[]")) //nolint:forbidigo // it is a program of its own
-	_, _ = io.Copy(os.Stdout, os.Stdin)               //nolint:forbidigo // the same
-	os.Exit(0)                                        //nolint:forbidigo // the same
+	if os.Getenv(subjectEnv) == "renames" {
+		renameThreads()
+	}
+	_, _ = io.Copy(os.Stdout, os.Stdin) //nolint:forbidigo // the same
+	os.Exit(0)                          //nolint:forbidigo // the same
 }
 
 // subject is a process to attach to.

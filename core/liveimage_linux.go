@@ -15,7 +15,7 @@ import (
 func (v *visit) image() *Image {
 	v.files.hold(v.dir, v.maps)
 	img := &Image{
-		Arch: v.arch, PID: v.dir.pid, Name: v.threads[v.dir.pid].name, Auxv: v.auxv,
+		Arch: v.arch, PID: v.dir.pid, Name: v.name(), Auxv: v.auxv,
 		Command: v.command, Executable: v.executable, Live: &v.snap, Process: v.mem,
 		Mappings: make([]Mapping, len(v.maps)),
 		Problems: v.files.problems,
@@ -42,6 +42,14 @@ func (v *visit) image() *Image {
 	slices.SortFunc(img.Threads, func(a, b Thread) int { return cmp.Compare(a.ID, b.ID) })
 	v.phase(PhaseComplete, false)
 	return img
+}
+
+// name returns the name of the first thread.
+func (v *visit) name() string {
+	if s := v.sleepers.byID[v.dir.pid]; s != nil {
+		return s.thread.Name
+	}
+	return v.threads[v.dir.pid].name
 }
 
 // thread makes the thread of a tracee.

@@ -117,6 +117,12 @@ func (d *procDir) syscall(tid int) (procSyscall, bool) {
 	return parseSyscall(text)
 }
 
+// name returns the name of a thread, "" if it cannot be read.
+func (d *procDir) name(tid int) string {
+	text, _ := d.read("task/" + strconv.Itoa(tid) + "/comm")
+	return strings.TrimSuffix(string(text), "\n")
+}
+
 // status returns a status file, empty if it cannot be read.
 func (d *procDir) status(name string) procStatus {
 	text, _ := d.read(name)

@@ -34,6 +34,9 @@ const (
 	// shareOfSleepers is the part of the descriptors, and of StackTotal, that threads
 	// take which are not stopped, 1/2.
 	shareOfSleepers = 2
+	// namesEvery is after how many snapshots a thread that is not stopped is asked for its
+	// name, which others may change.
+	namesEvery = 16
 	// maxConfirming bounds the time for which the stacks of threads that sleep are
 	// compared with those of the snapshot before.
 	maxConfirming = time.Second
@@ -44,6 +47,7 @@ type sleepers struct {
 	byID  map[int]*sleeper // by thread id
 	bytes uint64           // of their stacks
 	most  int              // how many there may be
+	turn  int              // how often they were asked whether they sleep
 }
 
 func (s *sleepers) forget(tid int) {
@@ -104,7 +108,8 @@ func (v *visit) candidate(tid int, call procSyscall) *candidate {
 	was, inCall := arguments(v.arch, &th.Regs, th.PrStatus)
 	sp, _ := th.Regs.Get(v.arch.SP)
 	pc, _ := th.Regs.Get(v.arch.PC)
-	if th.Err != nil || th.Signal != 0 || th.State == Stopped || !inCall || sp != call.sp || pc != call.pc ||
+	now := v.threads[tid]
+	if th.Err != nil || th.Signal != 0 || th.State != Sleeping || now.state != Sleeping || th.Name != now.name || !inCall || sp != call.sp || pc != call.pc ||
 		!slices.Equal(was.Args[:], call.args[:len(was.Args)]) {
 		return nil
 	}

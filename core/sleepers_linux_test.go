@@ -129,6 +129,50 @@ func TestAttachLetSleep(t *testing.T) {
 	}
 }
 
+// TestNameOfSleepers shows names that threads get while they sleep, and the process's own
+// while its first thread sleeps.
+func TestNameOfSleepers(t *testing.T) {
+	needPtrace(t)
+	s := startSubject(t, os.Args[0], "renames")
+	s.ready(t)
+	img := attachSleepers(t, s)
+	named := s.tids[5]
+	fmt.Fprintln(s.in, named)
+	if line, err := s.out.ReadString('\n'); err != nil || line != "renamed\n" {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	for n := 0; threadOf(t, img, named).Name != "other"; n++ {
+		if n == namesEvery {
+			t.Fatalf("thread %d has its old name after %d snapshots", named, n)
+		}
+		img = attachNext(t, s, img)
+	}
+	name := threadOf(t, img, s.pid).Name
+	for range 100 {
+		if img = attachNext(t, s, img); threadOf(t, img, s.pid).Same {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if img.Name != name || name == "" {
+		t.Errorf("the process is %q, want %q; its first thread sleeps: %v", img.Name, name, threadOf(t, img, s.pid).Same)
+	}
+}
+
+// renameThreads gives the threads whose ids it reads another name.
+func renameThreads() {
+	for tid := 0; ; {
+		if _, err := fmt.Scanln(&tid); err != nil {
+			return
+		}
+		if err := os.WriteFile(fmt.Sprintf("/proc/self/task/%d/comm", tid), []byte("other"), 0); err != nil {
+			fmt.Println(err) //nolint:forbidigo // it is a program of its own
+			return
+		}
+		fmt.Println("renamed") //nolint:forbidigo // the same
+	}
+}
+
 // wholeStack checks that a thread has registers and a stack, and returns SP.
 func wholeStack(t *testing.T, img *Image, tid int) uint64 {
 	t.Helper()
