@@ -158,11 +158,20 @@ func TestOffline(t *testing.T) {
 	}
 	testkit.Eventually(t, 10*time.Second, "empty", func() bool { n, bytes := b.Spooled(); return n == 0 && bytes == 0 })
 	stop()
-	// Nothing is sent again, and what comes later is.
+	// Nothing is spooled again, though a server would take it for what it has; what comes
+	// later is.
+	again := h.agent(away, agent.DefaultPolicy())
+	stop = start(t, again)
+	h.crash(t, 12, "parse", "main")
+	testkit.Eventually(t, 10*time.Second, "spooled", func() bool { n, _ := again.Spooled(); return n > 0 })
+	if n, _ := again.Spooled(); n != 1 {
+		t.Errorf("%d are spooled", n)
+	}
+	stop()
 	c := h.agent(testkit.Connect(t, s, dir, queue.RoleAgent), agent.DefaultPolicy())
 	start(t, c)
 	h.crash(t, 11, "parse", "main")
-	if whole, _, _ := sent(t, q, 1); whole[message.ID("web1", store.NewID(testkit.At.Add(11*time.Second), 11))] != 1 {
+	if whole, _, _ := sent(t, q, 2); whole[message.ID("web1", store.NewID(testkit.At.Add(11*time.Second), 11))] != 1 {
 		t.Errorf("got %v", whole)
 	}
 }

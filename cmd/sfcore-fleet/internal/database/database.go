@@ -75,26 +75,13 @@ func Open(ctx context.Context, name string) (*DB, error) {
 	pool.SetMaxIdleConns(maxConnections)
 	d := &DB{sql: pool, dialect: dialect, Index: index.Over(pool, dialect)}
 	if err := d.prepare(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("the database: %w", withoutPassword(err, name)), pool.Close())
+		return nil, errors.Join(fmt.Errorf("the database: %w", err), pool.Close())
 	}
 	return d, nil
 }
 
 // maxConnections is how many connections one process has to a server, which often allows 100.
 const maxConnections = 8
-
-// withoutPassword leaves the password of a URL out of an error.
-func withoutPassword(err error, name string) error {
-	u, failed := url.Parse(name)
-	if failed != nil || u.User == nil {
-		return err
-	}
-	password, ok := u.User.Password()
-	if !ok || password == "" || !strings.Contains(err.Error(), password) {
-		return err
-	}
-	return errors.New(strings.ReplaceAll(err.Error(), password, "*****"))
-}
 
 // Close closes it.
 func (d *DB) Close() error { return d.sql.Close() }
