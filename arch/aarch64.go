@@ -15,7 +15,7 @@ const (
 // AArch64 is 64-bit Arm with little-endian data.
 var AArch64 = func() *Arch {
 	a := aarch64(false)
-	a.BFD, a.Delve = "elf64-littleaarch64", "arm64"
+	a.BFD, a.Delve, a.Perf.Machine = "elf64-littleaarch64", "arm64", "aarch64"
 	a.SFrame = SFrame{ABI: 2, CFAFactor: 1}
 	return a
 }()
@@ -23,7 +23,7 @@ var AArch64 = func() *Arch {
 // AArch64BE is 64-bit Arm with big-endian data.
 var AArch64BE = func() *Arch {
 	a := aarch64(true)
-	a.BFD = "elf64-bigaarch64"
+	a.BFD, a.Perf.Machine = "elf64-bigaarch64", "aarch64_be"
 	a.SFrame = SFrame{ABI: 1, CFAFactor: 1}
 	return a
 }()
@@ -53,6 +53,8 @@ func aarch64(bigEndian bool) *Arch {
 		PC: aarch64PC, SP: aarch64SP, FP: aarch64FP, LR: aarch64LR,
 		CalleeSaved: Range(aarch64X19, aarch64FP),
 		StackAlign:  16,
+
+		Perf: Perf{Regs: first(33)},
 
 		// struct user_pt_regs at pr_reg: x0-x30, sp, pc, pstate.
 		PrStatus: run(33, PrStatusRegs),

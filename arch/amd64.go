@@ -49,7 +49,11 @@ var AMD64 = &Arch{
 	},
 	Raw: amd64Raw(),
 	// As rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, after the PC.
-	Order:      []Reg{amd64RIP, 0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+	Order: []Reg{amd64RIP, 0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+	Perf: Perf{Machine: "x86_64", Regs: []Reg{
+		0, 3, 2, 1, 4, 5, 6, 7, amd64RIP, NoReg, NoReg, NoReg, NoReg, NoReg, NoReg, NoReg,
+		8, 9, 10, 11, 12, 13, 14, 15,
+	}},
 	LongDouble: X87, // [System V psABI, figure 3.1]
 
 	FramePointer: Row{

@@ -80,6 +80,8 @@ type Arch struct {
 	// Order is the usual order in which to list the general registers, including PC.
 	// It is nil if that is PC and then the others by number.
 	Order []Reg
+	// Perf is how the kernel samples registers.
+	Perf Perf
 	// Floats are the registers of Regs that hold floating-point numbers. A number
 	// of fewer than 8 bytes is in the first bytes, in either byte order.
 	Floats RegSet

@@ -103,6 +103,15 @@ func run(n int, off uint16) []RegLoc {
 	return locs
 }
 
+// first returns the registers 0 to n-1.
+func first(n int) []Reg {
+	regs := make([]Reg, n)
+	for i := range regs {
+		regs[i] = Reg(i)
+	}
+	return regs
+}
+
 // stored makes rules for registers stored at the given offsets from SP.
 func stored(sp Reg, locs []RegLoc) []RegRule {
 	rules := make([]RegRule, len(locs))
@@ -110,4 +119,13 @@ func stored(sp Reg, locs []RegLoc) []RegRule {
 		rules[i] = RegRule{Reg: l.Reg, Rule: AtReg(sp, int64(l.Off))}
 	}
 	return rules
+}
+
+// Perf is what perf.data files say of an architecture.
+type Perf struct {
+	// Machine is its name there, as uname(2) has it.
+	Machine string
+	// Regs are the registers by the number of their bit in sample_regs_user
+	// [linux arch/*/include/uapi/asm/perf_regs.h], NoReg for others.
+	Regs []Reg
 }

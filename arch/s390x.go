@@ -56,6 +56,7 @@ var S390X = &Arch{
 		{Name: "pswm", Off: PrStatusRegs, Size: 8, Bits: []RegBit{{Name: "cc", Shift: 44, Width: 2}}},
 		{Name: "fpc", FP: true, Off: 0, Size: 4},
 	},
+	Perf:   Perf{Machine: "s390x", Regs: append(append(first(16), s390xFPRs...), NoReg, s390xPC)},
 	Floats: Range(16, 31),
 
 	// The back chain at SP holds the caller's SP. If r14 and r11 are saved, they are in

@@ -28,7 +28,14 @@ version: 1, 2 with its errata, and 3, for amd64, aarch64 and s390x.
 Exit status: 0 if all is well, 1 if the output reports something, 2 if a file
 cannot be read.`,
 	}
-	cmd.AddCommand(newDumpCommand(), newCheckCommand(), newCompareCommand(), newCoverageCommand(), newSynthCommand(), newGateCommand(), newSurveyCommand())
+	cmd.AddCommand(newCheckCommand(), newCompareCommand(), newCoverageCommand(), newGateCommand(), newSurveyCommand())
+	for _, one := range []*cobra.Command{newDumpCommand(), newSynthCommand(), newPerfCommand()} { // each reads one file
+		run := one.RunE
+		one.RunE = func(cmd *cobra.Command, args []string) error {
+			return guarded(args[0], func() error { return run(cmd, args) })
+		}
+		cmd.AddCommand(one)
+	}
 	return cmd
 }
 

@@ -41,7 +41,7 @@ section. docs/sframe-json.md describes the output of --format json.`,
   sfcore sframe dump --raw --address 0x4020d0 section.bin`,
 		Args: files(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return guarded(args[0], func() error { return c.run(cmd, args[0]) })
+			return c.run(cmd, args[0])
 		},
 	}
 	c.fileFlags.register(cmd)

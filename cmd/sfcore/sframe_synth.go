@@ -41,7 +41,7 @@ Exit status: 0, or 2 if nothing could be written.`,
   sfcore bt --sframe-dir sidecars core.1234`,
 		Args: files(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return guarded(args[0], func() error { return c.run(cmd, args[0]) })
+			return c.run(cmd, args[0])
 		},
 	}
 	c.register(cmd)

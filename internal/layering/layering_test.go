@@ -72,6 +72,7 @@ var imports = map[string]string{
 	"sframe/synth":        "arch sframe cfi internal/elfx",
 
 	"internal/module":   "report arch memreader internal/elfx internal/linkmap internal/jit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod internal/places",
+	"internal/perfdata": "arch memreader",
 	"internal/artifact": "internal/compressed internal/elfx",
 	"internal/waits":    "memreader report unwind",
 	"process":           "internal/waits report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/dwarf/container internal/expression internal/resolve internal/debuginfod",
@@ -109,7 +110,7 @@ var imports = map[string]string{
 	"internal/crash/importer": "internal/crash internal/crash/foreign internal/crash/store",
 	"internal/crash/watch":    "internal/crash internal/crash/store",
 
-	"cmd/sfcore": "internal/manual internal/survey internal/gate internal/artifact internal/version internal/command internal/crash/store internal/funcname internal/listen internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
+	"cmd/sfcore": "internal/perfdata internal/manual internal/survey internal/gate internal/artifact internal/version internal/command internal/crash/store internal/funcname internal/listen internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 
 	"cmd/sfcore-plugin": "internal/companion internal/version internal/limit unwind/gostack core process plugin",
 	"cmd/sfcore-delve":  "internal/companion internal/version internal/delve/backend",
