@@ -6,8 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 )
 
 // system is what programs are built for.
@@ -18,20 +18,16 @@ func (s system) String() string { return s.os + "/" + s.arch }
 // systems are those of the Makefile. Cores are read on all; those of Linux have packages.
 var systems = []system{{"linux", "amd64"}, {"linux", "arm64"}, {"linux", "s390x"}, {"darwin", "arm64"}, {"windows", "amd64"}}
 
-// modules are the folders of modules that have programs, and the programs that are
-// built for systems that do not dump cores of their own.
-var (
-	modules  = []string{".", "fleet"}
-	anywhere = []string{"sfcore", "sfcore-delve", "sfcore-plugin"}
-)
+// anywhere are the programs that are built for systems that do not dump cores of their own.
+var anywhere = []string{"sfcore", "sfcore-delve", "sfcore-plugin"}
 
 // bin is where the programs of a system are.
 func (r *release) bin(s system) string { return filepath.Join(r.work, s.os+"-"+s.arch) }
 
 // goCommand runs the go command. What it builds depends on the commit and on Go alone.
-func (r *release) goCommand(ctx context.Context, module string, s system, args ...string) error {
+func (r *release) goCommand(ctx context.Context, folder string, s system, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = filepath.Join(r.source, module)
+	cmd.Dir = filepath.Join(r.source, folder)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off",
 		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=",
@@ -48,24 +44,22 @@ func (r *release) flags() []string {
 }
 
 func (r *release) programs(ctx context.Context) error {
+	programs, err := filepath.Glob(filepath.Join(r.source, "cmd", "*"))
+	if err != nil {
+		return err
+	}
 	for _, s := range r.systems {
-		for _, module := range modules {
-			programs, err := filepath.Glob(filepath.Join(r.source, module, "cmd", "*"))
-			if err != nil {
-				return err
-			}
-			args := append([]string{"build", "-o", r.bin(s) + "/"}, r.flags()...)
-			n := len(args)
-			for _, program := range programs {
-				if name := filepath.Base(program); s.os == "linux" || contains(anywhere, name) {
-					args = append(args, "./cmd/"+name)
-				}
-			}
-			if len(args) == n {
+		for _, program := range programs {
+			name := filepath.Base(program)
+			if s.os != "linux" && !slices.Contains(anywhere, name) {
 				continue
 			}
-			if err := r.goCommand(ctx, module, s, args...); err != nil {
-				return fmt.Errorf("%v: %w", s, err)
+			folder, pkg := ".", "./cmd/"+name
+			if _, err := os.Stat(filepath.Join(program, "go.mod")); err == nil { // a module of its own
+				folder, pkg = filepath.Join("cmd", name), "."
+			}
+			if err := r.goCommand(ctx, folder, s, append(append([]string{"build", "-o", r.bin(s) + "/"}, r.flags()...), pkg)...); err != nil {
+				return fmt.Errorf("%s for %v: %w", name, s, err)
 			}
 		}
 	}
@@ -108,8 +102,4 @@ func (r *release) dir(name string) string {
 		panic(err) // the folder above was just made
 	}
 	return dir
-}
-
-func contains(list []string, name string) bool {
-	return strings.Contains(" "+strings.Join(list, " ")+" ", " "+name+" ")
 }
