@@ -7,9 +7,10 @@ fail() {
 	echo "FAILED: $*"
 	exit 1
 }
-# here lists all files but those in which dpkg, man and the system keep their own state.
+# here lists all files but those in which dpkg, man and the system keep their own state, and
+# the caches of users.
 here() {
-	find / -xdev \( -path /proc -o -path /in -o -path /tmp -o -path '/var/lib/dpkg*' -o -path '/var/cache*' -o -path '/var/log*' \) -prune -o -print | sort
+	find / -xdev \( -path /proc -o -path /root/.cache -o -path /in -o -path /tmp -o -path '/var/lib/dpkg*' -o -path '/var/cache*' -o -path '/var/log*' \) -prune -o -print | sort
 }
 # says runs a command and looks for a text in its output.
 says() { # says TEXT COMMAND...
