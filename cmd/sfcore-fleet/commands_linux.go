@@ -258,8 +258,8 @@ func newAgentCommand() *cobra.Command {
 		Short: "Send the crashes of this machine, which sfcore crash has kept",
 		Long: `agent sends the crashes that the handler of "sfcore crash" has kept on this machine.
 Without a server they wait in --dir. Crashes of a kind that is known already are
-counted, and their stacks stay here. The kinds that are known are in --dir/known, for
-the handler to look at: it never waits for the agent.`,
+counted, and their stacks stay here. The kinds that are known are in agent/known
+below --dir, for programs that want to look at them without waiting.`,
 		Example: `  sfcore-fleet agent --queue tls://queue.example.org:4222 --seed /etc/sfcore/agent.seed
   sfcore-fleet agent --privacy addresses --rate 100/1h`,
 		Args: cobra.NoArgs,
