@@ -172,7 +172,11 @@ func (n *names) openSource() *source {
 	for _, f := range n.withDebug(n.debug()) {
 		if d := info.New(f, n.furtherFiles()); d != nil {
 			remembered := places.Open(n.set.opts.CacheDir, f)
-			n.set.keep(func() { remembered.Save(d.Work()) })
+			n.set.keep(func() {
+				if !d.Failed() {
+					remembered.Save(d.Work())
+				}
+			})
 			return &source{d, remembered}
 		}
 	}

@@ -8,7 +8,7 @@ const (
 )
 
 // Lookup answers as [info.Data.Lookup] of data does. It asks data only if the answer is
-// not known. An answer with an error is not kept, so that the next run has the error, too.
+// not known. It keeps no answer that comes with an error.
 func (t *Table) Lookup(data *info.Data, addr uint64) ([]info.Location, error) {
 	q := question{addr, placesAt}
 	if list, ok := t.find(q); ok {

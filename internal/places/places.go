@@ -88,7 +88,8 @@ func (t *Table) add(q question, list []record) {
 }
 
 // Save keeps the answers for the next run if finding them took so much work, counted as by
-// [info.Data.Work]. If it fails, the next run finds them again.
+// [info.Data.Work]. If it fails, the next run finds them again. Do not call it if anything
+// was missing ([info.Data.Failed]): the next run may have what is missing.
 func (t *Table) Save(work int) {
 	if t == nil || work < minWork {
 		return

@@ -164,6 +164,7 @@ type work struct {
 	granted     int // of budget
 	budget      *Budget
 	err         error
+	failed      bool // there was an error, in any lookup
 }
 
 // spend counts n steps and reports whether there may be more.
@@ -190,6 +191,7 @@ func (w *work) ask() bool {
 }
 
 func (w *work) fail(err error) {
+	w.failed = true
 	if w.err == nil {
 		w.err = err
 	}
@@ -209,6 +211,14 @@ func (d *Data) Work() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.work.done + d.packed/inflatedWork
+}
+
+// Failed reports whether anything was damaged or missing so far. A lookup that needs it
+// again may not say so again.
+func (d *Data) Failed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.work.failed
 }
 
 // FormatError is a defect of a section.
