@@ -43,7 +43,10 @@ func (r *release) packages(context.Context) error {
 }
 
 func (r *release) pack(s system, format string, contents files.Contents) error {
-	scripts := filepath.Join(r.source, "tools/release/scripts")
+	scripts, err := r.scripts()
+	if err != nil {
+		return err
+	}
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name:          "sfcore",
 		Arch:          s.arch,
@@ -80,6 +83,25 @@ func (r *release) pack(s system, format string, contents files.Contents) error {
 		return err
 	}
 	return errors.Join(packager.Package(info, out), out.Close())
+}
+
+// scripts copies the scripts of packages: .apk has the time and the mode of their files.
+func (r *release) scripts() (dir string, err error) {
+	dir = r.dir("scripts")
+	for _, name := range []string{"postinst", "prerm", "postrm"} {
+		text, err := os.ReadFile(filepath.Join(r.source, "tools/release/scripts", name))
+		if err != nil {
+			return "", err
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return "", err
+		}
+		if err := os.Chtimes(path, r.time, r.time); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
 }
 
 // contents are the files of a package.
