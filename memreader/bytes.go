@@ -7,8 +7,9 @@ type spaced interface {
 }
 
 // Bytes returns memory at addr: a view of all that r can hand out from there in
-// one piece, if that is at least size bytes or r is a [*Space], or else a copy of
-// up to size bytes, with the error of its end if it is shorter. The caller bounds
+// one piece, if that is at least size bytes, all that is readable, or r is a [*Space];
+// or else a copy of up to size bytes. If it is shorter, it comes with the error of its
+// end, unless r is a Space. The caller bounds
 // size, and must not modify the result.
 func Bytes(r Reader, addr uint64, size int) ([]byte, error) {
 	if s, ok := r.(spaced); ok && s.WholeSpace() != nil {
@@ -22,8 +23,15 @@ func Bytes(r Reader, addr uint64, size int) ([]byte, error) {
 		size = min(size, 1) // not even one is there, but its error says why
 	case Viewer:
 		mem, base := v.View(addr)
-		if off := addr - base; off < uint64(len(mem)) && len(mem)-int(off) >= size {
-			return mem[off:], nil
+		if off := addr - base; off < uint64(len(mem)) {
+			mem = mem[off:]
+			if len(mem) >= size {
+				return mem, nil
+			}
+			var next [1]byte
+			if _, err := r.ReadMem(next[:], addr+uint64(len(mem))); err != nil {
+				return mem, err
+			}
 		}
 	}
 	return ReadFull(r, addr, size)

@@ -35,7 +35,7 @@ func TestBytes(t *testing.T) {
 		{"not mapped, and nothing asked for", space, 0x3000, 0, "", false, 0, 0},
 		{"a view of more", layers, 0x1001, 2, "bcd", true, 0, 0},
 		{"a view of as much", layers, 0x1001, 3, "bcd", true, 0, 0},
-		{"a view of less", layers, 0x1001, 4, "bcd", false, memreader.NotDumped, 0x1004},
+		{"a view of all that there is", layers, 0x1001, 4, "bcd", true, memreader.NotDumped, 0x1004},
 		{"two pieces", layers, 0x2001, 4, "bcdw", false, 0, 0},
 		{"no view", layers, 0x3000, 1, "", false, memreader.Unmapped, 0x3000},
 		{"no view at the top", layers, 1<<63 + 5, 1, "", false, memreader.Unmapped, 1<<63 + 5},

@@ -203,8 +203,8 @@ func TestReadFullLarge(t *testing.T) {
 			t.Errorf("%d bytes: got %d, %v", size, len(got), err)
 		}
 	}
-	if got, err := memreader.ReadFull(mem, 0x100, 1<<30); err == nil || cap(got) != 64<<10 {
-		t.Errorf("got %d bytes in %d, %v; want no more than 64 KiB for what is not there", len(got), cap(got), err)
+	if got, err := memreader.ReadFull(mem, 0x100, 1<<30); err == nil || cap(got) > 0 {
+		t.Errorf("got %d bytes in %d, %v; want nothing for what is not there", len(got), cap(got), err)
 	}
 	got, err := memreader.ReadFull(mem, 0x1000, 1<<30)
 	if err == nil || !bytes.Equal(got, want) || cap(got) > 1<<20 {

@@ -3,7 +3,10 @@
 // or at a plugin's host. It knows nothing about registers or modules.
 package memreader
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // Reader is the memory of a process. Implementations are safe for concurrent use.
 type Reader interface {
@@ -78,8 +81,10 @@ func ReadFull(r Reader, addr uint64, size int) ([]byte, error) {
 	p := make([]byte, min(size, firstRead))
 	for n := 0; ; {
 		k, err := r.ReadMem(p[n:], addr+uint64(n))
-		if n += k; n < len(p) || n == size {
-			return p[:n], err
+		if n += k; n < len(p) {
+			return bytes.Clone(p[:n]), err // the rest of p is not kept
+		} else if n == size {
+			return p, err
 		}
 		p = append(p, make([]byte, min(size-n, n))...)
 	}

@@ -15,6 +15,10 @@ const (
 	// maxHeader bounds the part of an image in memory, in bytes, that is copied to
 	// read its program headers and notes. The kernel dumps one page of each file.
 	maxHeader = 64 << 10
+	// maxHeaders bounds what is copied of all images like that, in bytes. Beyond it, only
+	// a page is copied of each: a process may map 60,000 files.
+	maxHeaders = 64 << 20
+	headerPage = 4 << 10
 
 	// maxProgs bounds the program headers that are kept, of all images in memory. A
 	// hundred thousand libraries have that many. For images beyond the bound, only
@@ -119,7 +123,12 @@ func (s *Set) siteAt(path string, addr uint64) *site {
 // imageAt returns the memory at addr. It returns all of it that can be viewed
 // without copying, or otherwise a copy of up to maxHeader bytes.
 func (s *Set) imageAt(addr uint64) []byte {
-	mem, _ := memreader.Bytes(s.img.Mem, addr, maxHeader)
+	size := maxHeader
+	if s.copied.Load() > maxHeaders {
+		size = headerPage
+	}
+	mem, _ := memreader.Bytes(s.img.Mem, addr, size)
+	s.copied.Add(int64(min(len(mem), size)))
 	return mem
 }
 

@@ -243,6 +243,13 @@ func TestImageAt(t *testing.T) {
 			t.Errorf("%#x: got %d bytes, want %d", addr, got, want)
 		}
 	}
+	total := 0
+	for range 3000 {
+		total += len(s.imageAt(0x1000))
+	}
+	if most := 64<<20 + 3000*4096 + 64<<10; total > most || total < 64<<20 {
+		t.Errorf("of 3,000 images %d bytes are copied, at most %d may be", total, most)
+	}
 }
 
 // A site has the file by which its first mapping can be opened.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/debuginfod"
@@ -53,6 +54,8 @@ type Set struct {
 	sites []*site // ascending by address
 	spans []span  // the address space, ascending
 	progs int     // the number of program headers that sites keep
+	// copied is how many bytes of images in memory were copied for their headers.
+	copied atomic.Int64
 	// withHeader are the first images of each file that have the ELF header in
 	// memory. They are indexed when the first one is looked for.
 	withHeader func() map[fileKey]*elfx.File
