@@ -19,6 +19,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/sfcore/sfcore/internal/crash/store"
+	"github.com/sfcore/sfcore/internal/elfx"
 )
 
 // File is the name of the index in the directory of a store. Only its user may read it.
@@ -39,12 +40,15 @@ type Index struct {
 // ErrNewer is for an index that a newer version of this program has made.
 var ErrNewer = errors.New("the index was made by a newer version of sfcore; use that, or remove the file, which is made again")
 
-var errForeign = errors.New("it is no index of this version")
+var (
+	errForeign = errors.New("it is no index of this version")
+	errOthers  = errors.New("it belongs to another user")
+)
 
 // Open opens the index of a store, makes it if there is none, and brings it up to date.
 // One that is damaged, older or of another program is made again. Where none can be
-// written, as by users who may not, it is made in memory of what may be read. The
-// answers are the same. The error is [ErrNewer], or says why the store cannot be read.
+// written, as by users who may not, it is made in memory of what may be read; also where
+// another user but root has written one, or could. The answers are the same. The error is [ErrNewer], or says why the store cannot be read.
 func Open(ctx context.Context, s *store.Store) (*Index, error) {
 	file := filepath.Join(s.Dir(), File)
 	ix, err := openFile(ctx, s, file)
@@ -63,8 +67,14 @@ func Open(ctx context.Context, s *store.Store) (*Index, error) {
 
 // openFile opens an index on disk.
 func openFile(ctx context.Context, s *store.Store, file string) (*Index, error) {
+	// What another user wrote is not opened, nor where that user may put something else.
+	if st, err := os.Stat(filepath.Dir(file)); err != nil || !elfx.Own(st) {
+		return nil, errors.Join(errOthers, err)
+	}
 	st, err := os.Lstat(file)
 	switch {
+	case err == nil && !elfx.Own(st):
+		return nil, errOthers
 	case err == nil && !st.Mode().IsRegular():
 		return nil, errForeign
 	case errors.Is(err, fs.ErrNotExist):

@@ -342,6 +342,32 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// What another user wrote, or could replace, is neither read nor changed.
+func TestOfOtherUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	const other = 12345
+	s := newStore(t)
+	want := answers(t, mustOpen(t, s))
+	file := filepath.Join(s.Dir(), File)
+	for name, of := range map[string]string{"index": file, "directory": s.Dir()} {
+		if err := errors.Join(remove(file), os.WriteFile(file, []byte("theirs"), 0o600), os.Chown(of, other, other)); err != nil {
+			t.Fatal(err)
+		}
+		ix := mustOpen(t, s)
+		if got := answers(t, ix); got != want || ix.file != "" {
+			t.Errorf("%s: got %s in %q, want %s", name, got, ix.file, want)
+		}
+		if now, err := os.ReadFile(file); string(now) != "theirs" || err != nil {
+			t.Errorf("%s: it became %q, %v", name, now, err)
+		}
+		if err := os.Chown(of, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A record that is too large, or damaged, is left out and told.
 func TestHostile(t *testing.T) {
 	s := newStore(t)
