@@ -26,9 +26,12 @@ var listedFields = []string{
 }
 
 const (
-	// maxJournalLine bounds an entry as it is listed, in bytes, and maxJournal all.
-	maxJournalLine = 1 << 20
-	maxJournal     = 512 << 20
+	// maxJournalLine bounds an entry as it is listed, in bytes, maxJournalField a field of
+	// it, and maxJournal all, which takes some seconds. journalctl writes up to four bytes
+	// for each of 4,096.
+	maxJournalLine  = 1 << 20
+	maxJournalField = 64 << 10
+	maxJournal      = 256 << 20
 )
 
 // entry is an entry of the journal.
@@ -136,7 +139,7 @@ func (e *entry) about(c *Crash) bool {
 // if it has several; "" if it is none or too long.
 func text(raw json.RawMessage) string {
 	var s string
-	if len(raw) == 0 || json.Unmarshal(raw, &s) == nil {
+	if len(raw) == 0 || len(raw) > maxJournalField || json.Unmarshal(raw, &s) == nil {
 		return s
 	}
 	var list []json.RawMessage

@@ -42,6 +42,7 @@ func TestParseEntries(t *testing.T) {
 		{"numbers", strings.Replace(entryLine, `"/bin/a"`, `[47,255]`, 1) + `,"COREDUMP":null}`, entry{with(func(c *Crash) { c.Program = "/\xff" }), "", 1000, false}, ""},
 		{"several", strings.Replace(entryLine, `"/bin/a"`, `["/bin/b","/bin/c"]`, 1) + `,"COREDUMP":null}`, entry{with(func(c *Crash) { c.Program = "/bin/b" }), "", 1000, false}, ""},
 		{"too long", strings.Replace(entryLine, `"/bin/a"`, `null`, 1) + `,"COREDUMP":null}`, entry{with(func(c *Crash) { c.Program = "a" }), "", 1000, false}, ""},
+		{"too many numbers", strings.Replace(entryLine, `"/bin/a"`, `[`+strings.Repeat("65,", maxJournalField/3)+`66]`, 1) + `,"COREDUMP":null}`, entry{with(func(c *Crash) { c.Program = "a" }), "", 1000, false}, ""},
 		{"nonsense", strings.Replace(entryLine, `"/bin/a"`, `{"x":[1e9]}`, 1) + `,"COREDUMP":null}`, entry{with(func(c *Crash) { c.Program = "a" }), "", 1000, false}, ""},
 		{"no cursor", "{}", entry{}, "no cursor"},
 		{"cut off", entryLine, entry{}, "unexpected end"},
