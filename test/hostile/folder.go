@@ -19,6 +19,10 @@ type folder struct {
 	env   []string
 	// talk talks to sfcore by its standard output while it runs; nil if nobody does.
 	talk func(out io.Reader) error
+	// serves is set if sfcore is a server, which is interrupted after that.
+	serves bool
+	// ends are called after sfcore has ended.
+	ends []func()
 	err  error
 }
 

@@ -13,6 +13,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+func TestMain(m *testing.M) {
+	if victim := os.Getenv(victimVariable); victim != "" {
+		beVictim(victim)
+	}
+	os.Exit(m.Run())
+}
+
 // There are as many inputs as were promised, each with a name of its own.
 func TestInputs(t *testing.T) {
 	names, quick := map[string]bool{}, 0
@@ -46,6 +53,9 @@ func TestQuickInputs(t *testing.T) {
 					t.Skip(f.err) // links need privileges there
 				}
 				t.Errorf("got %q, %v", args, f.err)
+			}
+			for _, end := range f.ends {
+				end()
 			}
 			if f.size() == 0 {
 				t.Error("no files")

@@ -28,6 +28,9 @@ type suite struct {
 }
 
 func main() {
+	if victim := os.Getenv(victimVariable); victim != "" {
+		beVictim(victim)
+	}
 	var s suite
 	flags := flag.NewFlagSet("hostile", flag.ExitOnError)
 	flags.StringVar(&s.sfcore, "sfcore", "", "the `program` to run, with sfcore-crash next to it; both are built if none is given")
@@ -105,6 +108,9 @@ func (s *suite) run(out io.Writer, chosen []input) (ok bool, err error) {
 			return false, fmt.Errorf("%s: %w", in.name, files.err)
 		}
 		c, err := measure(program, args, files)
+		for _, end := range files.ends {
+			end()
+		}
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", in.name, err)
 		}

@@ -92,6 +92,9 @@ func measure(program string, args []string, f *folder) (*cost, error) {
 		if f.talk != nil {
 			said = f.talk(out)
 		}
+		if f.serves {
+			_ = cmd.Process.Signal(os.Interrupt)
+		}
 		_ = cmd.Wait() // ProcessState says how it ended
 		close(done)
 	}()
