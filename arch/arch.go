@@ -103,6 +103,9 @@ type Arch struct {
 	// HidesAddress is set if an access to an address that no pointer can have causes
 	// a SIGSEGV with the code SI_KERNEL, which does not tell the address.
 	HidesAddress bool
+	// FaultsByPage is set if the address of a SIGSEGV is only that of the page
+	// [linux arch/s390/mm/fault.c].
+	FaultsByPage bool
 	// VSyscall is the address of the vsyscall page; 0 if the kernel maps none.
 	VSyscall uint64
 	// ProgramBases are the addresses at which linkers put programs that are not

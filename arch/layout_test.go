@@ -239,6 +239,9 @@ func TestConventionRows(t *testing.T) {
 			t.Errorf("%s: got alignment %d, SP at %d and saved at %d from the CFA", a.Name, a.StackAlign, a.SPFromCFA, a.SavedSP)
 		}
 	}
+	if !S390X.FaultsByPage || AMD64.FaultsByPage || AArch64.FaultsByPage {
+		t.Error("only s390x tells the page of a fault and not its address")
+	}
 	if PAC := AArch64.PACMask; PAC != 0xff7f<<48 || !AArch64.PAC || AMD64.PAC || S390X.PAC {
 		t.Errorf("got mask %#x; only AArch64 signs addresses, in bits 48 to 54 and 56 to 63", PAC)
 	}

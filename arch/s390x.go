@@ -80,7 +80,7 @@ var S390X = &Arch{
 		Futex: 238, Restart: 7,
 	},
 	NewThread:  NewThread{Result: 2, Calls: []uint64{120, 435}}, // r2
-	EndsInCall: s390xEndsInCall, CallTarget: s390xCallTarget, Jump: s390xJump, InsnAlign: 2,
+	EndsInCall: s390xEndsInCall, CallTarget: s390xCallTarget, Jump: s390xJump, InsnAlign: 2, FaultsByPage: true,
 	Slot: s390xSlot,
 }
 

@@ -72,7 +72,7 @@ func truncationMessage(r *report.Truncation) *proto.Truncation {
 func signalMessage(s *report.Signal) *proto.Signal {
 	m := &proto.Signal{
 		Number: int64(s.Number), Name: s.Name, Code: int64(s.Code), CodeName: s.CodeName, Address: optional(s.Address),
-		SenderPid: int64(s.SenderPID), Thread: int64(s.Thread), Meaning: text(s.Meaning), Fault: string(s.Fault),
+		SenderPid: int64(s.SenderPID), Thread: int64(s.Thread), Meaning: text(s.Meaning), Fault: string(s.Fault), Cause: s.Cause, Evidence: text(s.Evidence),
 	}
 	if s.SenderUID != nil {
 		uid := int64(*s.SenderUID)

@@ -79,6 +79,7 @@ func signalReport(m *proto.Signal) *report.Signal {
 	s := &report.Signal{
 		Number: int(m.GetNumber()), Name: m.GetName(), Code: int(m.GetCode()), CodeName: m.GetCodeName(),
 		Address: optAddr(m.Address), SenderPID: int(m.GetSenderPid()), Thread: int(m.GetThread()), Meaning: m.GetMeaning(), Fault: report.Fault(m.GetFault()),
+		Cause: m.GetCause(), Evidence: m.GetEvidence(),
 	}
 	if m.SenderUid != nil {
 		uid := int(m.GetSenderUid())

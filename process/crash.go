@@ -19,12 +19,12 @@ const (
 	guardSize = 1 << 20
 )
 
-// meaning classifies what a signal tells about the crash, and says it in a few words.
-// Both are "" if the signal tells nothing besides its name.
+// meaning classifies what a signal by itself tells about the crash, and says it in a few
+// words, which do not claim more. Both are "" if the signal tells nothing besides its name.
 func (p *Process) meaning(s *core.Signal) (report.Fault, string) {
 	switch {
 	case s.HasSender && s.SenderPID == p.img.PID && s.Name == "SIGABRT":
-		return report.FaultAbort, "the program called abort"
+		return report.FaultAbort, "the program sent itself the signal, as abort does"
 	case s.HasSender && s.SenderPID == p.img.PID:
 		return report.FaultSelf, "the program sent itself the signal"
 	case s.HasSender:
@@ -40,7 +40,7 @@ func (p *Process) meaning(s *core.Signal) (report.Fault, string) {
 	case s.Name == "SIGILL" && p.crashedAt(s)%p.img.Arch.InsnAlign != 0:
 		return report.FaultBadCall, fmt.Sprintf("a call or jump to %#x, where no instruction can begin", p.crashedAt(s))
 	case s.Name == "SIGILL":
-		return report.FaultIllegal, "the processor does not know this instruction"
+		return report.FaultIllegal, "the processor refused this instruction"
 	}
 	return "", ""
 }
@@ -78,13 +78,13 @@ func (p *Process) meaningOfAccess(s *core.Signal) (report.Fault, string) {
 	case s.CodeName == "BUS_ADRALN":
 		return report.FaultMisaligned, fmt.Sprintf("a misaligned access to %#x", s.Address)
 	case s.Address == pc && pc < nullPages:
-		return report.FaultNullCall, "a call or jump through a null pointer"
+		return report.FaultNullCall, fmt.Sprintf("a call or jump to %#x, as through a null pointer", pc)
 	case s.Address == pc:
 		return report.FaultBadCall, fmt.Sprintf("a call or jump to %#x, %s", pc, where)
 	case s.Address < nullPages:
-		return report.FaultNullAccess, fmt.Sprintf("an access through a null pointer, at offset %#x", s.Address)
+		return report.FaultNullAccess, fmt.Sprintf("an access to %#x, as through a null pointer", s.Address)
 	case sp != 0 && s.Address < sp+nullPages && s.Address+guardSize > sp && !p.dumped(s.Address):
-		return report.FaultStackOverflow, fmt.Sprintf("a stack overflow: the access to %#x is just below the stack", s.Address)
+		return report.FaultStackOverflow, fmt.Sprintf("an access to %#x, just below the stack, as when it is full", s.Address)
 	}
 	return report.FaultBadAccess, fmt.Sprintf("an access to %#x, %s", s.Address, where)
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/sfcore/sfcore/internal/cause"
 	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/report"
 
@@ -62,7 +64,12 @@ func (p *Process) Signal() *report.Signal {
 		return nil
 	}
 	r := &report.Signal{Number: s.Number, Name: s.Name, Code: s.Code, CodeName: s.CodeName, Thread: s.Thread}
-	p.modules.Guard(p.img.Path, func() { r.Fault, r.Meaning = p.meaning(s) })
+	p.modules.Guard(p.img.Path, func() {
+		r.Fault, r.Meaning = p.meaning(s)
+		if c := cause.Explain(p.facts(s)); c != nil {
+			r.Cause, r.Meaning, r.Evidence = c.Kind, c.Text, strings.Join(c.Evidence, "; ")
+		}
+	})
 	if s.HasAddress {
 		r.Address = report.Known(s.Address)
 	}

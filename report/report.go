@@ -73,9 +73,14 @@ type Signal struct {
 	SenderPID int     `json:"senderPid,omitempty"`
 	SenderUID *int    `json:"senderUid,omitempty"`
 	Thread    int     `json:"thread,omitempty"`
-	// Fault classifies what happened, and Meaning says it in a few words.
+	// Fault classifies what the signal tells, and Meaning says what happened in a
+	// sentence.
 	Fault   Fault  `json:"fault,omitempty"`
 	Meaning string `json:"meaning,omitempty"`
+	// Cause names why the process crashed, if Evidence proves that: then Meaning says
+	// it. Both are left out otherwise.
+	Cause    string `json:"cause,omitempty"`
+	Evidence string `json:"evidence,omitempty"`
 }
 
 // Text says on one line what stopped the process: "SIGSEGV (SEGV_MAPERR) in thread

@@ -44,6 +44,9 @@ func (*textFormat) head(r *report.Document) []byte {
 	switch {
 	case p.Signal != nil:
 		b = append(append(b, plain(p.Signal.Text())...), '\n')
+		if p.Signal.Evidence != "" {
+			b = fmt.Appendf(b, "  because %s\n", plain(p.Signal.Evidence))
+		}
 	case r.Source.Kind == "core":
 		b = append(b, "no signal is recorded: the process was alive when this core was written, as with gcore\n"...)
 	}

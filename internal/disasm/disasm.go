@@ -38,10 +38,12 @@ type Inst struct {
 // Empty code gives the zero Inst.
 func Decode(a *arch.Arch, code []byte, pc uint64, names func(addr uint64) (string, uint64)) Inst {
 	if names == nil {
-		names = func(uint64) (string, uint64) { return "", 0 }
+		names = noNames
 	}
 	return decode(a, code, pc, names)
 }
+
+func noNames(uint64) (string, uint64) { return "", 0 }
 
 // Measure returns Size and Valid of [Decode], in a fraction of the time.
 func Measure(a *arch.Arch, code []byte) (size int, valid bool) {

@@ -9,13 +9,15 @@ type machine struct {
 	decode func(code []byte, pc uint64, names func(uint64) (string, uint64)) Inst
 	// flow is FlowOf.
 	flow func(a *arch.Arch, code []byte, pc uint64) Flow
+	// effect is EffectOf.
+	effect func(a *arch.Arch, code []byte, pc uint64) Effect
 }
 
 var (
-	amd64   = machine{decodeAMD64, flowAMD64}
-	aarch64 = machine{decodeAArch64, flowAArch64}
-	s390x   = machine{decodeS390X, flowS390X}
-	unknown = machine{decodeUnknown, flowUnknown}
+	amd64   = machine{decodeAMD64, flowAMD64, effectAMD64}
+	aarch64 = machine{decodeAArch64, flowAArch64, effectAArch64}
+	s390x   = machine{decodeS390X, flowS390X, effectS390X}
+	unknown = machine{decodeUnknown, flowUnknown, func(*arch.Arch, []byte, uint64) Effect { return Effect{} }}
 )
 
 // machineOf is the one place of this package that tells architectures apart.

@@ -74,8 +74,9 @@ var imports = map[string]string{
 	"internal/module":   "report arch memreader internal/elfx internal/linkmap internal/jit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod internal/places",
 	"internal/perfdata": "arch memreader",
 	"internal/artifact": "internal/compressed internal/elfx",
+	"internal/cause":    "arch core internal/disasm",
 	"internal/waits":    "memreader report unwind",
-	"process":           "internal/waits report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/dwarf/container internal/expression internal/resolve internal/debuginfod",
+	"process":           "internal/cause internal/waits report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/dwarf/container internal/expression internal/resolve internal/debuginfod",
 
 	"internal/funcname":         "",
 	"report/signature":          "internal/funcname report unwind",

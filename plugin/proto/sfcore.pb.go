@@ -911,7 +911,11 @@ type Signal struct {
 	Meaning string `protobuf:"bytes,9,opt,name=meaning,proto3" json:"meaning,omitempty"`
 	// The class of what happened, as docs/report.md lists them. "" if the signal
 	// tells nothing besides its name, or from a plugin that does not classify.
-	Fault         string `protobuf:"bytes,10,opt,name=fault,proto3" json:"fault,omitempty"`
+	Fault string `protobuf:"bytes,10,opt,name=fault,proto3" json:"fault,omitempty"`
+	// Why the process crashed, as docs/cause.md lists it, and what proves it. "" if
+	// that is not known.
+	Cause         string `protobuf:"bytes,11,opt,name=cause,proto3" json:"cause,omitempty"`
+	Evidence      string `protobuf:"bytes,12,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1012,6 +1016,20 @@ func (x *Signal) GetMeaning() string {
 func (x *Signal) GetFault() string {
 	if x != nil {
 		return x.Fault
+	}
+	return ""
+}
+
+func (x *Signal) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
+func (x *Signal) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
 	}
 	return ""
 }
@@ -4434,7 +4452,7 @@ const file_sfcore_proto_rawDesc = "" +
 	"\n" +
 	"executable\x18\x05 \x01(\tR\n" +
 	"executable\x120\n" +
-	"\x06signal\x18\x06 \x01(\v2\x18.sfcore.plugin.v1.SignalR\x06signal\"\xaa\x02\n" +
+	"\x06signal\x18\x06 \x01(\v2\x18.sfcore.plugin.v1.SignalR\x06signal\"\xdc\x02\n" +
 	"\x06Signal\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -4448,7 +4466,9 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x06thread\x18\b \x01(\x03R\x06thread\x12\x18\n" +
 	"\ameaning\x18\t \x01(\tR\ameaning\x12\x14\n" +
 	"\x05fault\x18\n" +
-	" \x01(\tR\x05faultB\n" +
+	" \x01(\tR\x05fault\x12\x14\n" +
+	"\x05cause\x18\v \x01(\tR\x05cause\x12\x1a\n" +
+	"\bevidence\x18\f \x01(\tR\bevidenceB\n" +
 	"\n" +
 	"\b_addressB\r\n" +
 	"\v_sender_uid\"*\n" +

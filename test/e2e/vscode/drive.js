@@ -122,7 +122,7 @@ async function main() {
 		await see(page, '.debug-call-stack', /SIGSEGV/);
 		await see(page, '.tab', /fs\.h/);
 		await see(page, '.view-lines', /void boom\(void\)/);
-		await see(page, '.exception-widget', /null pointer/);
+		await see(page, '.exception-widget', /through a pointer that is 0x8/);
 
 		// Lists are only as long as there is room.
 		await click(page, '.pane-header', /^Watch/);

@@ -1,0 +1,167 @@
+package process
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/cause"
+	"github.com/sfcore/sfcore/internal/disasm"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+const (
+	// factFrames bounds the frames that are looked at for the cause of a crash: those of
+	// handlers, abort and the functions that call it.
+	factFrames = 64
+	// maxMessage bounds the bytes that are read of a message.
+	maxMessage = 1 << 10
+)
+
+// facts collects what package cause needs to know of a signal.
+func (p *Process) facts(s *core.Signal) *cause.Facts {
+	f := &cause.Facts{Arch: p.img.Arch, Signal: s, Own: s.HasSender && s.SenderPID == p.img.PID}
+	th := p.gotSignal(s)
+	if th == nil {
+		return f
+	}
+	words := &memreader.Words{R: p.Memory(), BigEndian: p.img.Arch.BigEndian}
+	f.Regs, f.Load = &th.Regs, func(addr uint64, size int) (uint64, bool) { return p.load(words, addr, size) }
+	pc, _ := th.Regs.Get(p.img.Arch.PC)
+	sp, _ := th.Regs.Get(p.img.Arch.SP)
+	f.PC, f.SP, f.Above = p.img.Mapping(pc), p.img.Mapping(sp), p.mappingAbove(sp)
+	if s.HasAddress {
+		f.At = p.img.Mapping(s.Address)
+		f.Guarded = f.At != nil && !p.dumped(s.Address)
+	}
+	if s.HasSender {
+		if f.Own && s.Name == "SIGABRT" {
+			p.addStack(f, th)
+		}
+		return f
+	}
+	if m := p.modules.At(pc); m != nil {
+		m.Image() // whose bytes memory has from now on
+	}
+	code := make([]byte, disasm.MaxSize)
+	n, _ := p.Memory().ReadMem(code, pc)
+	if inst := disasm.Decode(p.img.Arch, code[:n], pc, nil); inst.Valid {
+		f.Text, f.Effect = inst.Text, disasm.EffectOf(p.img.Arch, code[:n], pc)
+	}
+	if f.At == nil || f.Guarded {
+		p.addStack(f, th)
+	}
+	return f
+}
+
+// gotSignal returns the thread that got the signal; nil if it is unknown.
+func (p *Process) gotSignal(s *core.Signal) *core.Thread {
+	for i := range p.img.Threads {
+		if th := &p.img.Threads[i]; th.ID == s.Thread {
+			return th
+		}
+	}
+	return nil
+}
+
+// mappingAbove returns the mapping that follows an address; nil if there is none.
+func (p *Process) mappingAbove(addr uint64) *core.Mapping {
+	for i := range p.img.Mappings {
+		if m := &p.img.Mappings[i]; m.Lo > addr {
+			return m
+		}
+	}
+	return nil
+}
+
+// load reads an integer of 1, 2, 4 or 8 bytes.
+func (p *Process) load(words *memreader.Words, addr uint64, size int) (uint64, bool) {
+	b, err := words.Bytes(addr, min(size, 8))
+	if err != nil || size < 1 || size > 8 {
+		return 0, false
+	}
+	v := uint64(0)
+	for i := range b {
+		at := i
+		if !p.img.Arch.BigEndian {
+			at = len(b) - 1 - i
+		}
+		v = v<<8 | uint64(b[at])
+	}
+	return v, true
+}
+
+// addStack adds what the stack of a thread tells: its functions, and what those noted.
+func (p *Process) addStack(f *cause.Facts, th *core.Thread) {
+	w := p.NewWalker()
+	w.unwinder.MaxFrames = min(factFrames, w.unwinder.MaxFrames)
+	stack := w.Walk(th)
+	thrown := uint64(0) // the end of the frame that threw
+	for i := range stack.Frames {
+		fr := &stack.Frames[i]
+		if fr.Trust != unwind.Guess && fr.CFA != 0 {
+			f.CFAs = append(f.CFAs, fr.CFA)
+		}
+		for _, n := range w.name(fr.LookupPC()).names {
+			f.Functions = append(f.Functions, n.demangled)
+			if name := strings.TrimSuffix(n.demangled, ".cold"); name == "__cxa_throw" || name == "__cxa_rethrow" {
+				thrown = fr.CFA
+			}
+			if (n.Func == "abort" || n.Func == "__GI_abort") && i+1 < len(stack.Frames) {
+				f.ByLibc = p.ofLibc(w, fr.LookupPC(), stack.Frames[i+1].LookupPC())
+				f.Message = p.abortMessage(fr.LookupPC())
+			}
+		}
+	}
+	if sp, ok := th.Regs.Get(p.img.Arch.SP); ok && thrown > sp {
+		f.Exception = p.thrown(sp, thrown)
+	}
+}
+
+// ofLibc reports whether the caller of abort belongs to the same libc.
+func (p *Process) ofLibc(w *Walker, abort, caller uint64) bool {
+	m := p.modules.At(caller)
+	if m == nil || m != p.modules.At(abort) {
+		return false
+	}
+	for _, n := range w.name(caller).names {
+		switch name, _, _ := strings.Cut(n.Func, "."); strings.TrimPrefix(name, "__GI_") {
+		case "__libc_message", "__libc_message_impl", "__assert_fail", "__assert_fail_base", "__fortify_fail", "__libc_fatal", "malloc_printerr":
+			return true
+		}
+	}
+	return !m.Main
+}
+
+// abortMessage returns what the libc of a pc noted before it aborted [glibc
+// include/stdlib.h: struct abort_msg_s]; "" for nothing.
+func (p *Process) abortMessage(pc uint64) string {
+	m := p.modules.At(pc)
+	if m == nil {
+		return ""
+	}
+	at, ok := m.Address("__abort_msg")
+	if !ok {
+		return ""
+	}
+	words := memreader.Words{R: p.Memory(), BigEndian: p.img.Arch.BigEndian}
+	msg, err := words.Uint64(at)
+	if err != nil || msg == 0 {
+		return ""
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if p.img.Arch.BigEndian {
+		order = binary.BigEndian
+	}
+	head, err := words.Bytes(msg, 4)
+	if err != nil {
+		return ""
+	}
+	size := order.Uint32(head) // of all of it, in whole pages
+	text, err := words.CString(msg+4, maxMessage)
+	if err != nil || len(text) > int(size) {
+		return ""
+	}
+	return text
+}
