@@ -43,13 +43,17 @@ type btCommand struct {
 func newBtCommand() *cobra.Command {
 	c := &btCommand{}
 	cmd := &cobra.Command{
-		Use:   "bt [flags] CORE [EXE] | bt [flags] -p PID | bt [flags] --dlv HOST:PORT [EXE]",
+		Use:   "bt [flags] [CORE] [EXE] | bt [flags] -p PID | bt [flags] --dlv HOST:PORT [EXE]",
 		Short: "Print the stacks of all threads",
 		Long: `bt prints the stack of every thread of a core file, the crashed thread's first.
 With -p it prints the stacks of a live process at one moment.
 
 CORE may be compressed (.zst, .gz, .lz4, .xz); - is standard input. It may also be
 a report that bt --format json or jsonl has printed, which is shown as it is.
+
+Without CORE, it is the newest crash that this machine has kept and you may read: in
+the store of sfcore, by systemd-coredump, apport or abrt, or where kernel.core_pattern
+writes cores. With EXE alone, it is the newest crash of that program.
 
 sfcore looks for programs and libraries below --path, below --sysroot, next to the
 core, and at the path recorded in it. It uses a file only if its build-id is the
@@ -90,6 +94,7 @@ With --dlv, sfcore shows the process that a running dlv --headless has stopped. 
 asks dlv for threads, registers and memory, and changes nothing: the process
 stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.`,
 		Example: `  sfcore bt core.1234
+  sfcore bt ./build/server
   sfcore bt --path ./build core.zst ./build/server
   zcat core.gz | sfcore bt --format json - | jq .threads[0]
   sfcore bt --group core.1234
@@ -129,6 +134,11 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	if args, err = byID(args, false); err != nil {
 		return err
+	}
+	if c.live.pid == 0 && c.dlv.addr == "" {
+		if args, err = newest(cmd.Context(), cmd.ErrOrStderr(), args); err != nil {
+			return err
+		}
 	}
 	if err := checkFormat(stackFormats, c.format, c.group, c.redact, c.locals); err != nil {
 		return err
@@ -192,6 +202,9 @@ func (c *btCommand) checkArgs(cmd *cobra.Command, args []string) error {
 			return errors.New("-p cannot be combined with --dlv")
 		}
 		return c.live.check(args)
+	}
+	if len(args) == 0 && c.dlv.addr == "" {
+		return nil // the newest crash
 	}
 	return c.dlv.check(cmd, args)
 }

@@ -61,7 +61,7 @@ func (o *openFlags) open(ctx context.Context, args []string) (*process.Process, 
 func used(t *process.Process, exe string) error {
 	entry, _ := t.Image().Auxv.Get(core.ATEntry)
 	for m := range t.Modules() {
-		if report.Addr(entry) < m.Base || report.Addr(entry) >= m.End || m.File == exe {
+		if report.Addr(entry) < m.Base || report.Addr(entry) >= m.End || sameFile(m.File, exe) {
 			continue
 		}
 		for _, why := range m.Problems {
@@ -107,6 +107,13 @@ func (o *openFlags) image(ctx context.Context, args []string) (*core.Image, proc
 		}
 	}
 	return img, opts, nil
+}
+
+// sameFile reports whether two names are of the same file.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, bad := os.Stat(b)
+	return err == nil && bad == nil && os.SameFile(one, other)
 }
 
 // enterSandbox opens the file of a core, which may need the rights that are given

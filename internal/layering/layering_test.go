@@ -111,7 +111,7 @@ var imports = map[string]string{
 	"internal/crash/importer": "internal/crash internal/crash/foreign internal/crash/store",
 	"internal/crash/watch":    "internal/crash internal/crash/store",
 
-	"cmd/sfcore": "internal/perfdata internal/manual internal/survey internal/gate internal/artifact internal/version internal/command internal/crash/store internal/funcname internal/listen internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
+	"cmd/sfcore": "internal/perfdata internal/manual internal/survey internal/gate internal/artifact internal/version internal/command internal/crash/foreign internal/crash/store internal/funcname internal/listen internal/shrink report/signature internal/limit internal/sandbox internal/document internal/picture internal/diff internal/display internal/companion internal/delve/goroutines report arch memreader internal/elfx sframe cfi unwind unwind/gostack core internal/module process internal/debuginfod internal/delve/rpc internal/symbol dap plugin sframe/compare sframe/synth",
 
 	"cmd/sfcore-plugin": "internal/companion internal/version internal/limit unwind/gostack core process plugin",
 	"cmd/sfcore-delve":  "internal/companion internal/version internal/delve/backend",
