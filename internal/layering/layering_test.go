@@ -134,6 +134,7 @@ var imports = map[string]string{
 	"test/signatures/programs/third":  "",
 	"test/signatures/programs/fourth": "",
 	"test/signatures/programs/fifth":  "",
+	"test/signatures/programs/sixth":  "",
 }
 
 // unfindable are package names under which anything could be.

@@ -37,7 +37,7 @@ func run(ctx context.Context, runs int, dir string, list bool) error {
 		defer func() { _ = os.RemoveAll(dir) }()
 	}
 	fmt.Printf("Rules %s.\n", signature.Default().Version)
-	for _, part := range []string{"first", "second", "third", "fourth", "fifth"} {
+	for _, part := range []string{"first", "second", "third", "fourth", "fifth", "sixth"} {
 		crashes, err := generated(ctx, filepath.Join(dir, part), part, runs)
 		if err != nil {
 			return err
