@@ -13,7 +13,7 @@ import (
 // maxCompletions bounds the completions that are offered.
 const maxCompletions = 200
 
-func (s *session) completions(_ context.Context, args *godap.CompletionsArguments) (any, error) {
+func (s *session) completions(ctx context.Context, args *godap.CompletionsArguments) (any, error) {
 	if _, err := s.stopped(); err != nil {
 		return nil, err
 	}
@@ -44,12 +44,32 @@ func (s *session) completions(_ context.Context, args *godap.CompletionsArgument
 			}
 		}
 	}
+	for _, name := range s.localNames(ctx, args.FrameId) {
+		add(name, "variable")
+	}
 	if strings.HasPrefix(word, "$") || word == "" && start > 0 {
 		for _, name := range s.snap.registerNames() {
 			add("$"+name, "variable")
 		}
 	}
 	return body, nil
+}
+
+// localNames returns the names of the variables of a frame.
+func (s *session) localNames(ctx context.Context, frameID int) []string {
+	at, err := s.place(ctx, frameID)
+	if err != nil || !at.inFrame() {
+		return nil
+	}
+	scope := s.scopeOf(at.stack, at.ref.frame)
+	if scope == nil {
+		return nil
+	}
+	var names []string
+	for i := range scope.Variables {
+		names = append(names, scope.Variables[i].Name)
+	}
+	return names
 }
 
 // registerNames returns the names that expressions may use.

@@ -25,16 +25,11 @@ func (s *session) evaluate(ctx context.Context, args *godap.EvaluateArguments) (
 	if body, ok := at.wideRegister(expression); ok {
 		return body, nil
 	}
-	if body, ok := s.evaluateVariable(at, expression, args.Format); ok {
-		return body, nil
-	}
-	v, err := evaluateExpression(expression, at.scope())
+	body, err := s.result(at, expression, args.Format, args.Context)
 	if err != nil {
 		return nil, err
 	}
-	return &godap.EvaluateResponseBody{
-		Result: s.snap.value(v, args.Format), Type: "uint64", MemoryReference: s.snap.pointer(v),
-	}, nil
+	return body, nil
 }
 
 // place is where an expression is evaluated: a frame.
@@ -62,15 +57,6 @@ func (s *session) place(ctx context.Context, frameID int) (*place, error) {
 
 // inFrame reports whether the place is a frame, and not the label below one.
 func (p *place) inFrame() bool { return p.stack != nil && p.ref.frame < len(p.stack.Frames) }
-
-func (p *place) scope() scope {
-	words := p.snap.words()
-	return scope{
-		register: p.register,
-		symbol:   p.snap.process.Address,
-		load:     words.Uint64,
-	}
-}
 
 // register returns the value of a register in the frame. Besides those of the
 // architecture there are pc, sp, fp and, where it exists, lr.
@@ -114,7 +100,10 @@ func (p *place) register(name string) (v uint64, ok bool, err error) {
 
 // wideRegister shows a register that is not a 64-bit number, such as $xmm0.
 func (p *place) wideRegister(expression string) (*godap.EvaluateResponseBody, bool) {
-	name := strings.ToLower(strings.TrimPrefix(expression, "$"))
+	name, ok := strings.CutPrefix(strings.ToLower(expression), "$")
+	if !ok {
+		return nil, false
+	}
 	raw := rawRegsOf(p.snap.process.Image().Arch).vector
 	for i := range raw {
 		if raw[i].Name != name {

@@ -69,14 +69,15 @@ func TestConsole(t *testing.T) {
 		"info symbol $pc":                   "threads",
 		"sframe":                            "cfa=",
 		"sframe $pc":                        "ra=",
-		"p 6*7":                             "0x2a (42)",
+		"p 6*7":                             "42",
+		"p/x 6*7":                           "0x2a",
 		"print $pc":                         frames[0].InstructionPointerReference,
 		"x/3i $pc":                          "\t",
 		"x/s $sp":                           `"`,
 		"x/4c $sp":                          "'",
 		"x/2a $sp":                          "0x",
 		"x/1wd 0":                           "not mapped",
-		"1 + 1":                             "0x2",
+		"1 + 1":                             "2",
 		fmt.Sprint("bt ", stopped.ThreadId): "thread",
 	} {
 		if got := c.evaluate(frames[0].Id, "repl", text); !strings.Contains(got, want) {

@@ -4,17 +4,18 @@ package dap
 type refKind uint8
 
 const (
-	refFrame     refKind = iota // a frame of a thread
-	refRegisters                // its registers
-	refGroup                    // group item of these
-	refVector                   // the elements of vector register item of the thread
-	refUnwind                   // how the frame was found
-	refArguments                // its arguments
-	refLocals                   // its local variables
-	refObject                   // part addr of what the reference item has: a variable or a part of one
-	refRemote                   // source file item that a server may have
-	refListing                  // page item of the disassembly of the function at addr
-	refAround                   // the disassembly around addr
+	refFrame      refKind = iota // a frame of a thread
+	refRegisters                 // its registers
+	refGroup                     // group item of these
+	refVector                    // the elements of vector register item of the thread
+	refUnwind                    // how the frame was found
+	refArguments                 // its arguments
+	refLocals                    // its local variables
+	refObject                    // part addr of what the reference item has: a variable or a part of one
+	refExpression                // expression item of the snapshot, in a frame
+	refRemote                    // source file item that a server may have
+	refListing                   // page item of the disassembly of the function at addr
+	refAround                    // the disassembly around addr
 )
 
 // ref is the object that a number in the protocol refers to. The number is a

@@ -1,6 +1,7 @@
 package dap
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -220,18 +221,32 @@ func (p *processID) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// fetching is whether debug information may be fetched from servers: false,
-// true, "off", or the servers' addresses.
+// fetching is whether debug information may be fetched from servers: a boolean, a mode,
+// or an object with "enabled", as cppdbg has it.
 type fetching bool
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. What says neither yes nor no is an error,
+// since fetching tells servers which programs run here.
 func (d *fetching) UnmarshalJSON(raw []byte) error {
-	switch string(raw) {
-	case "null", "false", `""`, `"off"`, "[]":
+	switch string(bytes.ToLower(raw)) {
+	case "null", "false", "0", "[]", `""`, `"off"`, `"never"`, `"no"`, `"false"`, `"disabled"`:
 		*d = false
-	default:
+		return nil
+	case "true", "1", `"on"`, `"always"`, `"auto"`, `"yes"`, `"true"`, `"enabled"`:
 		*d = true
+		return nil
 	}
+	var object struct {
+		Enabled *fetching `json:"enabled"`
+	}
+	if raw[0] == '[' && json.Unmarshal(raw, new([]string)) == nil {
+		*d = true
+		return nil
+	}
+	if raw[0] != '{' || json.Unmarshal(raw, &object) != nil {
+		return errors.New("debuginfod is true, false, a mode (on, off, always, never, auto) or an object with enabled")
+	}
+	*d = object.Enabled == nil || *object.Enabled
 	return nil
 }
 

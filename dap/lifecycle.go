@@ -22,6 +22,7 @@ func (s *session) initialize(_ context.Context, args *godap.InitializeRequestArg
 		SupportsConfigurationDoneRequest: true,
 		SupportsEvaluateForHovers:        true,
 		SupportsCompletionsRequest:       true,
+		SupportsClipboardContext:         true,
 		CompletionTriggerCharacters:      []string{"$"},
 		SupportsModulesRequest:           true,
 		AdditionalModuleColumns: []godap.ColumnDescriptor{

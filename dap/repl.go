@@ -32,7 +32,7 @@ func init() { // not at the declaration: help lists them
 		{"info", "info signal|threads|modules|mappings|registers|problems|symbol ADDRESS", "facts about the process", (*session).info, infoTopics},
 		{"sframe", "sframe [ADDRESS]", "the rows of .sframe for the function of the selected frame, or at an address", (*session).sframe, nil},
 		{"x", "x/8gx ADDRESS", "memory: a count, a size b h w g, a format x d u c s i a", nil, nil},
-		{"print", "print EXPRESSION", "the value of an expression: registers $pc, names, * for memory, arithmetic of C", nil, nil},
+		{"print", "print EXPRESSION", "the value of an expression of C, C++ or Rust; print/x in hexadecimal, print/r by its own members", nil, nil},
 		{"path", "path DIRECTORY", "look for programs, libraries and debug files there too", (*session).addPath, nil},
 		{"help", "help", "this list", (*session).help, nil},
 	}
@@ -47,9 +47,9 @@ func (s *session) command(ctx context.Context, at *place, text string) (body *go
 		out, err := s.examineCommand(at, form, args)
 		return &godap.EvaluateResponseBody{Result: out}, true, err
 	}
-	if (name == "print" || name == "p") && args != "" {
-		v, err := evaluateExpression(args, at.scope())
-		return &godap.EvaluateResponseBody{Result: s.snap.value(v, nil), MemoryReference: s.snap.pointer(v)}, true, err
+	if expression, ok := cutPrint(name, args); ok {
+		body, err := s.result(at, expression, nil, "repl")
+		return body, true, err
 	}
 	for i := range commands {
 		if c := &commands[i]; c.name == name && c.run != nil {
@@ -74,7 +74,7 @@ func (s *session) examineCommand(at *place, form, args string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	addr, err := evaluateExpression(args, at.scope())
+	addr, err := at.address(args)
 	if err != nil {
 		return "", err
 	}
@@ -89,7 +89,7 @@ func (s *session) backtrace(ctx context.Context, at *place, args string) (string
 	if args != "all" {
 		st := at.stack
 		if args != "" {
-			tid, err := evaluateExpression(args, at.scope())
+			tid, err := at.address(args)
 			if err != nil {
 				return "", err
 			}
@@ -203,7 +203,7 @@ func (s *session) info(ctx context.Context, at *place, args string) (string, err
 	case "problems":
 		b.WriteString(strings.Join(t.Problems(), "\n"))
 	case "symbol":
-		addr, err := evaluateExpression(rest, at.scope())
+		addr, err := at.address(rest)
 		if err != nil {
 			return "", err
 		}
@@ -236,7 +236,7 @@ func (s *session) sframe(_ context.Context, at *place, args string) (string, err
 	f := at.stack.frame(at.ref.frame)
 	pc, unit := f.LookupPC(), f.Module
 	if args != "" {
-		addr, err := evaluateExpression(args, at.scope())
+		addr, err := at.address(args)
 		if err != nil {
 			return "", err
 		}

@@ -37,7 +37,7 @@ func (s *session) variables(ctx context.Context, args *godap.VariablesArguments)
 	if err != nil {
 		return nil, err
 	}
-	r, ok := snap.refs.get(args.VariablesReference, refRegisters, refGroup, refVector, refUnwind, refArguments, refLocals, refObject)
+	r, ok := snap.refs.get(args.VariablesReference, refRegisters, refGroup, refVector, refUnwind, refArguments, refLocals, refObject, refExpression)
 	if !ok {
 		return nil, newError(idReference, "variable reference %d is no longer valid", args.VariablesReference)
 	}
@@ -50,7 +50,7 @@ func (s *session) variables(ctx context.Context, args *godap.VariablesArguments)
 	}
 	var vars []godap.Variable
 	switch {
-	case r.kind == refArguments, r.kind == refLocals, r.kind == refObject:
+	case r.kind == refArguments, r.kind == refLocals, r.kind == refObject, r.kind == refExpression:
 		return s.objects(st, args, r)
 	case args.Filter == "indexed": // there are only named ones
 	case r.kind == refUnwind:

@@ -16,6 +16,8 @@ type snapshot struct {
 	ctx     context.Context // ends with the snapshot
 	stop    context.CancelFunc
 	refs    handles
+	// expressions are those that references stand for.
+	expressions []string
 
 	threads []*core.Thread
 	byID    map[int]*core.Thread

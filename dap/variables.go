@@ -2,6 +2,7 @@ package dap
 
 import (
 	"fmt"
+	"slices"
 
 	godap "github.com/google/go-dap"
 
@@ -66,10 +67,18 @@ func (s *session) objects(st *stack, args *godap.VariablesArguments, r ref) (any
 	if args.Count > 0 {
 		count = min(args.Count, maxPage)
 	}
-	parts, indexed, err := s.parts(st, r, uint64(args.Start), uint64(count))
+	start := uint64(args.Start)
+	parts, indexed, err := s.parts(st, r, start, uint64(count))
 	body := &godap.VariablesResponseBody{Variables: []godap.Variable{}}
-	if args.Filter == "indexed" && !indexed || args.Filter == "named" && indexed {
+	switch {
+	case args.Filter == "indexed" && !indexed:
 		return body, nil
+	case args.Filter == "indexed":
+		parts = slices.DeleteFunc(parts, func(v process.Variable) bool { return v.IsRaw() })
+	case args.Filter == "named" && indexed:
+		if start, parts, err = s.named(st, r); len(parts) == 0 {
+			return body, nil
+		}
 	}
 	if err != nil && len(parts) == 0 {
 		body.Variables = append(body.Variables, text("", "<"+err.Error()+">"))
@@ -77,12 +86,9 @@ func (s *session) objects(st *stack, args *godap.VariablesArguments, r ref) (any
 	}
 	for i := range parts {
 		v := s.objectVariable(&parts[i], args.Format, func() int {
-			child := ref{kind: refObject, thread: r.thread, frame: r.frame, item: args.VariablesReference, addr: uint64(args.Start + i)}
+			child := ref{kind: refObject, thread: r.thread, frame: r.frame, item: args.VariablesReference, addr: start + uint64(i)}
 			return s.snap.refs.id(child)
 		})
-		if r.kind != refObject {
-			v.EvaluateName = v.Name
-		}
 		body.Variables = append(body.Variables, v)
 	}
 	return body, nil
@@ -91,7 +97,7 @@ func (s *session) objects(st *stack, args *godap.VariablesArguments, r ref) (any
 // parts returns some of the variables or parts that a reference stands for, and
 // whether they are elements of an array.
 func (s *session) parts(st *stack, r ref, from, count uint64) (parts []process.Variable, indexed bool, err error) {
-	if r.kind == refObject {
+	if r.kind == refObject || r.kind == refExpression {
 		o, err := s.object(st, r)
 		if err != nil {
 			return nil, false, err
@@ -117,23 +123,43 @@ func (s *session) parts(st *stack, r ref, from, count uint64) (parts []process.V
 	return parts, false, nil
 }
 
+// named returns the part of a container that shows its members, which has a name among
+// elements that have numbers, and its number.
+func (s *session) named(st *stack, r ref) (n uint64, parts []process.Variable, err error) {
+	o, err := s.object(st, r)
+	if err != nil || !o.Raw() {
+		return 0, nil, err
+	}
+	if n, err = o.Len(); err != nil {
+		return 0, nil, nil
+	}
+	parts, err = o.Parts(n, 1)
+	return n, parts, err
+}
+
 // object returns what a reference stands for: by way of those that it is a part
 // of, up to the variables of its frame.
 func (s *session) object(st *stack, r ref) (*process.Variable, error) {
 	var path []uint64
 	for r.kind == refObject {
 		path = append(path, r.addr)
-		parent, ok := s.snap.refs.get(r.item, refArguments, refLocals, refObject)
+		parent, ok := s.snap.refs.get(r.item, refArguments, refLocals, refObject, refExpression)
 		if !ok {
 			return nil, newError(idReference, "variable reference %d is no longer valid", r.item)
 		}
 		r = parent
 	}
 	var o process.Variable
+	if r.kind == refExpression {
+		at := place{snap: s.snap, stack: st, ref: r}
+		if o = at.expression(s.snap.expressions[r.item], false); o.Err() != nil {
+			return nil, newError(idReference, "%v", o.Err())
+		}
+	}
 	for i := len(path) - 1; i >= 0; i-- {
 		var parts []process.Variable
 		var err error
-		if i == len(path)-1 {
+		if i == len(path)-1 && r.kind != refExpression {
 			parts, _, err = s.parts(st, r, path[i], 1)
 		} else {
 			parts, err = o.Parts(path[i], 1)
@@ -150,7 +176,7 @@ func (s *session) object(st *stack, r ref) (*process.Variable, error) {
 // parts.
 func (s *session) objectVariable(o *process.Variable, format *godap.ValueFormat, id func() int) godap.Variable {
 	r := o.Describe()
-	v := godap.Variable{Name: oneLine(r.Name), Type: oneLine(r.Type), Value: oneLine(r.Text())}
+	v := godap.Variable{Name: oneLine(r.Name), Type: oneLine(r.Type), Value: oneLine(r.Text()), EvaluateName: o.Expression()}
 	if o.Base {
 		v.Name = v.Type
 	}
@@ -163,7 +189,7 @@ func (s *session) objectVariable(o *process.Variable, format *godap.ValueFormat,
 	if n, isPointer, ok := o.Integer(); ok {
 		if isPointer {
 			v.MemoryReference = s.snap.pointer(n)
-		} else if format != nil && format.Hex {
+		} else if o.Hex || format != nil && format.Hex {
 			v.Value = fmt.Sprintf("%#x", n)
 		}
 		if isPointer && v.MemoryReference == "" {
@@ -178,36 +204,14 @@ func (s *session) objectVariable(o *process.Variable, format *godap.ValueFormat,
 		return v
 	}
 	v.VariablesReference = id()
+	raw := 0
+	if o.Raw() {
+		raw = 1
+	}
 	if o.Array() {
-		v.IndexedVariables = int(min(n, 1<<31))
+		v.IndexedVariables, v.NamedVariables = int(min(n, 1<<31)), raw
 	} else {
-		v.NamedVariables = int(n)
+		v.NamedVariables = int(n) + raw
 	}
 	return v
-}
-
-// evaluateVariable shows the variable of a frame that has a name; the innermost, if
-// there are several.
-func (s *session) evaluateVariable(at *place, name string, format *godap.ValueFormat) (*godap.EvaluateResponseBody, bool) {
-	if !at.inFrame() {
-		return nil, false
-	}
-	for _, kind := range []refKind{refLocals, refArguments} {
-		r := ref{kind: kind, thread: at.ref.thread, frame: at.ref.frame}
-		parts, _, _ := s.parts(at.stack, r, 0, maxPage)
-		for i := range parts {
-			if parts[i].Name != name {
-				continue
-			}
-			v := s.objectVariable(&parts[i], format, func() int {
-				parent := s.snap.refs.id(r)
-				return s.snap.refs.id(ref{kind: refObject, thread: r.thread, frame: r.frame, item: parent, addr: uint64(i)})
-			})
-			return &godap.EvaluateResponseBody{
-				Result: v.Value, Type: v.Type, MemoryReference: v.MemoryReference, VariablesReference: v.VariablesReference,
-				NamedVariables: v.NamedVariables, IndexedVariables: v.IndexedVariables,
-			}, true
-		}
-	}
-	return nil, false
 }

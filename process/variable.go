@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/sfcore/sfcore/internal/dwarf/container"
@@ -100,6 +101,22 @@ func (v *Variable) Array() bool {
 func (v *Variable) Raw() bool {
 	c := v.container()
 	return c != nil && c.Kind != container.Text
+}
+
+// IsRaw reports whether the variable shows the members of a container.
+func (v *Variable) IsRaw() bool { return v.raw }
+
+// Whole returns a string in full, quoted, up to 1 MiB. ok is false if the variable is no
+// string, or cannot be read.
+func (v *Variable) Whole() (text string, ok bool) {
+	text, whole, ok := container.String(v.read())
+	if !ok {
+		text, whole, ok = v.read().WholeText()
+	}
+	if text = strconv.Quote(text); !whole {
+		text += "..."
+	}
+	return text, ok
 }
 
 // Integer returns the value of an integer or a pointer. ok is false if the variable

@@ -81,8 +81,12 @@ async function showMemory(argument) {
 			return;
 		}
 		const frame = vscode.debug.activeStackItem;
-		const { result } = await session.customRequest('evaluate', { expression, context: 'watch', frameId: frame && frame.frameId });
-		reference = result.split(' ')[0];
+		const { memoryReference } = await session.customRequest('evaluate', { expression, context: 'watch', frameId: frame && frame.frameId });
+		reference = memoryReference;
+		if (!reference) {
+			vscode.window.showErrorMessage(`Show Memory: ${expression} is neither in memory nor an address in memory. Write &, as in &variable, to see where a variable is.`);
+			return;
+		}
 	}
 	const uri = vscode.Uri.from({ scheme: 'sfcore-memory', path: `/${session.name}/${reference}.hex`, query: session.id });
 	await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true });

@@ -164,7 +164,7 @@ func (e *evaluation) register(name string) (operand, error) {
 	if !ok {
 		return operand{}, fmt.Errorf("there is no register of this name")
 	}
-	return operand{o: e.Scope.MadeWord("", ulongType, v)}, nil
+	return operand{o: e.Scope.MadeWord("", registerType, v)}, nil
 }
 
 // name finds what a name stands for.

@@ -184,7 +184,9 @@ var (
 	floatType  = info.MakeBase("float", 4, info.Float)
 	doubleType = info.MakeBase("double", 8, info.Float)
 	boolType   = info.MakeBase("bool", 1, info.Boolean)
-	charType   = info.MakeBase("char", 1, info.SignedChar)
+	// registerType is that of registers, which are known as 64 bits.
+	registerType = info.MakeBase("uint64", 8, info.Unsigned)
+	charType     = info.MakeBase("char", 1, info.SignedChar)
 )
 
 // parseInteger reads a number of C or Rust.

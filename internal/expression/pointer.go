@@ -69,8 +69,36 @@ func (e *evaluation) deref(n *node) (operand, error) {
 	if err != nil {
 		return operand{}, err
 	}
+	if isAddress(n.args[0]) { // what a debug console is used for: "*($sp + 8)"
+		v, err := read(&o)
+		if err != nil {
+			return operand{}, err
+		}
+		if v.isFloat() {
+			return operand{}, errNoPointer
+		}
+		return operand{o: e.Scope.At("", registerType, fit(v.i, ulongType).Uint64())}, nil
+	}
 	to, err := e.targetOf(&o)
 	return operand{o: to}, err
+}
+
+// isAddress reports whether an expression consists of numbers and registers. There is a
+// word at such an address.
+func isAddress(n *node) bool {
+	switch n.op {
+	case opInteger, opRegister:
+		return true
+	case "()", "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", opNeg, opInvert, opDeref:
+	default:
+		return false
+	}
+	for _, arg := range n.args {
+		if !isAddress(arg) {
+			return false
+		}
+	}
+	return true
 }
 
 // targetOf returns what a pointer, a smart pointer or an array points to.

@@ -1,0 +1,25 @@
+package dap
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+func TestFetching(t *testing.T) {
+	for raw, want := range map[string]bool{
+		`true`: true, `1`: true, `"on"`: true, `"Always"`: true, `{}`: true, `{"enabled": true}`: true, `{"enabled": "auto"}`: true, `["http://a"]`: true,
+		`false`: false, `null`: false, `0`: false, `"off"`: false, `"never"`: false, `[]`: false, `""`: false,
+		`{"enabled": false}`: false, `{"enabled": false, "servers": ["http://a"]}`: false, `{"enabled": "never"}`: false,
+	} {
+		got := fetching(!want)
+		if err := json.Unmarshal([]byte(raw), &got); err != nil || bool(got) != want {
+			t.Errorf("%s: got %v, %v, want %v", raw, got, err, want)
+		}
+	}
+	for _, raw := range []string{`"perhaps"`, `2`, `{"enabled": 7}`, `[1]`} {
+		var got fetching
+		if err := json.Unmarshal([]byte(raw), &got); err == nil {
+			t.Errorf("%s: got %v, want an error", raw, got)
+		}
+	}
+}
