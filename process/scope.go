@@ -117,7 +117,7 @@ func (w *Walker) AddVariables(s *Stack, r *report.Thread) {
 		scopes := w.process.Scopes(s, physical)
 		if len(scopes) == n {
 			for j := range scopes {
-				r.Frames[i+j].Variables = w.process.describeVariables(&scopes[j], &left)
+				r.Frames[i+j].Variables = w.process.describeVariables(&scopes[j], &left, w.RawVariables)
 			}
 		}
 		all += left

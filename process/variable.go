@@ -170,7 +170,7 @@ func (v *Variable) parts(objects []value.Object) []Variable {
 func (v *Variable) Describe() report.Variable {
 	left := maxVarParts
 	one := Scope{Variables: []Variable{*v}}
-	list := v.process.describeVariables(&one, &left)
+	list := v.process.describeVariables(&one, &left, false)
 	*v = one.Variables[0] // as it was read
 	for _, r := range list {
 		return r
@@ -180,7 +180,7 @@ func (v *Variable) Describe() report.Variable {
 
 // describeVariables describes the variables of a function, with up to as many parts
 // as are left.
-func (p *Process) describeVariables(s *Scope, left *int) []report.Variable {
+func (p *Process) describeVariables(s *Scope, left *int, raw bool) []report.Variable {
 	var list []report.Variable
 	p.modules.Guard(p.img.Path, func() {
 		for i := range s.Variables {
@@ -191,7 +191,7 @@ func (p *Process) describeVariables(s *Scope, left *int) []report.Variable {
 			v := &s.Variables[i]
 			parts := min(maxVarParts, *left)
 			*left -= parts
-			r := describeVariable(v, &parts)
+			r := describeVariable(v, &parts, raw)
 			*left += parts
 			r.Argument = v.Argument
 			list = append(list, r)
@@ -200,19 +200,21 @@ func (p *Process) describeVariables(s *Scope, left *int) []report.Variable {
 	return list
 }
 
-func describeVariable(v *Variable, left *int) report.Variable {
+func describeVariable(v *Variable, left *int, raw bool) report.Variable {
 	if v.raw {
-		return describeRaw(v.read(), 0, left)
+		return describeMembers(v.read(), 0, left, raw)
 	}
-	return describeObject(v.read(), 0, left)
+	return describeObject(v.read(), 0, left, raw)
 }
 
-// describeObject describes an object, a container by what it holds.
-func describeObject(o *value.Object, depth int, left *int) report.Variable {
-	if view, ok := container.Of(o); ok {
-		return describeContainer(o, view, depth, left)
+// describeObject describes an object, a container by what it holds unless raw is set.
+func describeObject(o *value.Object, depth int, left *int, raw bool) report.Variable {
+	if !raw {
+		if view, ok := container.Of(o); ok {
+			return describeContainer(o, view, depth, left)
+		}
 	}
-	return describeRaw(o, depth, left)
+	return describeMembers(o, depth, left, raw)
 }
 
 // describeContainer describes an object of a standard library.
@@ -238,7 +240,7 @@ func describeContainer(o *value.Object, view *container.View, depth int, left *i
 		if *left <= 0 {
 			break
 		}
-		r.Members = append(r.Members, describeObject(&parts[i], depth+1, left))
+		r.Members = append(r.Members, describeObject(&parts[i], depth+1, left, false))
 	}
 	if err != nil {
 		r.Missing = missing(err)
@@ -252,8 +254,8 @@ func describeContainer(o *value.Object, view *container.View, depth int, left *i
 	return r
 }
 
-// describeRaw describes an object by its members.
-func describeRaw(o *value.Object, depth int, left *int) report.Variable {
+// describeMembers describes an object by its members.
+func describeMembers(o *value.Object, depth int, left *int, raw bool) report.Variable {
 	*left--
 	r := report.Variable{Name: shorten(o.Name), Base: o.Base}
 	if o.Type != nil {
@@ -292,7 +294,7 @@ func describeRaw(o *value.Object, depth int, left *int) report.Variable {
 			if *left <= 0 {
 				break
 			}
-			r.Members = append(r.Members, describeObject(&parts[i], depth+1, left))
+			r.Members = append(r.Members, describeObject(&parts[i], depth+1, left, raw))
 		}
 	}
 	if err != nil {

@@ -17,6 +17,10 @@ import (
 // its results are valid until it is used for the next stack. A Walker is not safe for
 // concurrent use; every worker needs its own.
 type Walker struct {
+	// RawVariables is set if AddVariables shows containers of standard libraries by their
+	// own members.
+	RawVariables bool
+
 	process  *Process
 	unwinder unwind.Unwinder
 	frames   []unwind.Frame

@@ -35,6 +35,7 @@ type btCommand struct {
 	group   bool
 	source  int
 	locals  bool
+	raw     bool // show containers by their members
 	redact  bool
 	picture *picture.Collection // of all snapshots; nil if the format is not a picture
 	kept    *keptStacks         // of the snapshot before; nil if there is only one
@@ -124,6 +125,7 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	f.IntVar(&c.source, "source", -1, "print the source line of every frame, and `N` lines around it")
 	f.Lookup("source").DefValue = "0" // so that help shows no default
 	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of every frame that has debug information")
+	f.BoolVar(&c.raw, "raw", false, "with --locals: show strings and containers of standard libraries by their own members")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "say how each frame's caller was found, and why better methods failed")
 	for name, values := range map[string][]string{"format": stackFormats, "color": {"auto", "always", "never"}, "unwind": process.Methods(), "columns": columnWords()} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -145,6 +147,9 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	if c.group && c.locals {
 		return errors.New("--group cannot be combined with --locals: threads with the same stack have different variables; use --thread to see those of one")
+	}
+	if c.raw && !c.locals {
+		return errors.New("--raw needs --locals")
 	}
 	if err := c.filter.check(); err != nil {
 		return err
@@ -245,6 +250,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		report := w.Describe(s, c.verbose)
 		waits.Add(report, groups[th].threads(th)...)
 		if c.locals {
+			w.RawVariables = c.raw
 			w.AddVariables(s, report)
 		}
 		r.tid, r.complete, r.ended, r.fault = th.ID, s.Complete(), s.Stop.Complete(), nil

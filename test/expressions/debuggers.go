@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -66,13 +67,20 @@ func expressions(q []question) []string {
 	return list
 }
 
+// variablePath is what lldb takes for a path of variables.
+var variablePath = regexp.MustCompile(`^[*&]?[\w.>\[\]-]+$`)
+
 // askLLDB does what lldb-dap does: first a path of variables, then an expression.
 func askLLDB(c *crash, q []question) []string {
 	var b strings.Builder
 	b.WriteString("settings set target.max-string-summary-length 4096\n")
 	fmt.Fprintf(&b, "frame select %s\n", lldbFrame(c))
 	for i := range q {
-		fmt.Fprintf(&b, "script print('@@%d')\nframe variable -- %s\nscript print('@@%d')\nexpression -- %s\n", 2*i, q[i].expr, 2*i+1, q[i].expr)
+		fmt.Fprintf(&b, "script print('@@%d')\n", 2*i)
+		if variablePath.MatchString(q[i].expr) {
+			fmt.Fprintf(&b, "frame variable -- %s\n", q[i].expr)
+		}
+		fmt.Fprintf(&b, "script print('@@%d')\nexpression -- %s\n", 2*i+1, q[i].expr)
 	}
 	b.WriteString("script print('@@end')\n")
 	script := c.core + ".lldb"
@@ -98,7 +106,7 @@ func askLLDB(c *crash, q []question) []string {
 func lldb(c *crash, command string) string {
 	cmd := exec.Command("lldb", "--no-lldbinit", "--batch", "--core", c.core, c.exe, "-o", command)
 	if python, _ := filepath.Glob("/usr/lib/llvm-*/lib/python3*/*-packages"); len(python) > 0 { // Debian 12's does not find its own
-		cmd.Env = append(os.Environ(), "PYTHONPATH="+python[0])
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+python[len(python)-1])
 	}
 	out, _ := cmd.CombinedOutput()
 	return string(out)

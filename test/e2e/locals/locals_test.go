@@ -127,7 +127,7 @@ func gdbFrames(t *testing.T, dir string) []frame {
 func ourFrames(t *testing.T, dir string) []ourFrame {
 	t.Helper()
 	var report struct{ Threads []struct{ Frames []ourFrame } }
-	out := run(t, dir, sfcore, "bt", "--locals", "--format", "json", "core")
+	out := run(t, dir, sfcore, "bt", "--locals", "--raw", "--format", "json", "core")
 	if err := json.Unmarshal(out, &report); err != nil || len(report.Threads) == 0 {
 		t.Fatalf("%v: %s", err, out)
 	}
