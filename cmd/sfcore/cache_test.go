@@ -13,7 +13,7 @@ func runCache(t *testing.T, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
 	cmd := newCacheCommand()
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // nil would be the test's own
 	cmd.SetOut(&out)
 	cmd.SetErr(&out)
 	if err := cmd.ExecuteContext(t.Context()); err != nil {

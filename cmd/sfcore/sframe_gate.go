@@ -20,6 +20,7 @@ import (
 )
 
 type gateCommand struct {
+	limits
 	format, severity         string
 	reports                  []string
 	minCoverage, maxSize     float64
@@ -57,6 +58,7 @@ Exit status: 0 if no finding fails, 1 if one does, 2 if a file cannot be read.`,
 		Args: files(1, unlimited),
 		RunE: c.run,
 	}
+	c.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&c.format, "format", "text", "print "+strings.Join(gateFormats, ", "))
 	f.StringArrayVar(&c.reports, "report", nil, "also write a report, as `FORMAT=FILE`; repeatable")

@@ -22,6 +22,7 @@ import (
 )
 
 type perfCommand struct {
+	limits
 	format, sysroot string
 	paths, sidecar  []string
 }
@@ -52,6 +53,7 @@ Exit status: 0, 1 if some samples could not be read, 2 if none could.`,
 		Args: files(1, 1),
 		RunE: c.run,
 	}
+	c.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&c.format, "format", "text", "print text or json")
 	f.StringVar(&c.sysroot, "sysroot", "", "look for recorded paths below `DIR`")

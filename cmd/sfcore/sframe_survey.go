@@ -18,6 +18,7 @@ import (
 )
 
 type surveyCommand struct {
+	limits
 	format, journal, against string
 	reports                  []string
 	jobs                     int
@@ -49,6 +50,7 @@ measured.`,
 		Args: files(1, unlimited),
 		RunE: c.run,
 	}
+	c.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&c.format, "format", "text", "print "+strings.Join(surveyFormats, ", ")+"; with --against text or json")
 	f.StringArrayVar(&c.reports, "report", nil, "also write the survey, as `FORMAT=FILE`; repeatable")

@@ -14,7 +14,7 @@ const sayVar = "SFCORE_TEST_SAY"
 
 func TestMain(m *testing.M) {
 	if say, ok := os.LookupEnv(sayVar); ok {
-		_, _ = os.Stdout.WriteString(say)
+		_, _ = os.Stdout.WriteString(say) //nolint:forbidigo // it is the standard output of a program
 		return
 	}
 	m.Run()
