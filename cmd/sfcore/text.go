@@ -48,7 +48,7 @@ func (*textFormat) head(r *report.Document) []byte {
 			b = fmt.Appendf(b, "  because %s\n", plain(p.Signal.Evidence))
 		}
 	case r.Source.Kind == "core":
-		b = append(b, "no signal is recorded: the process was alive when this core was written, as with gcore\n"...)
+		b = append(b, "no signal is recorded, as in a core that gcore has written of a live process\n"...)
 	}
 	if lost := r.Source.Truncated; lost != nil {
 		b = fmt.Appendf(b, "the core file is truncated: %d bytes are missing, with memory of %d mappings and of the stacks of %d threads\n",
