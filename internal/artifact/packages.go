@@ -125,9 +125,13 @@ const maxEntries = 4 << 20
 
 var errEntries = fmt.Errorf("the package has more than %d files", maxEntries)
 
-// maxPayload bounds what a package unpacks to, in bytes: a small one may unpack to
-// anything. The largest packages of debug information of Debian have 6 GB.
-const maxPayload = 32 << 30
+// A package may unpack to freePayload bytes, and to maxGrowth times its own: unpacking
+// zeros takes seconds a GiB. The largest packages of debug information of Debian have
+// 6 GB, 4 to 12 times their size.
+const (
+	freePayload = 512 << 20
+	maxGrowth   = 50
+)
 
 // decompress opens the stream in data, which may not be compressed.
 func decompress(data []byte) (io.ReadCloser, error) {
@@ -141,7 +145,7 @@ func decompress(data []byte) (io.ReadCloser, error) {
 	return struct {
 		io.Reader
 		io.Closer
-	}{&limited{r, maxPayload}, r}, nil
+	}{&limited{r, freePayload + maxGrowth*int64(len(data))}, r}, nil
 }
 
 // limited fails after n bytes.
@@ -152,7 +156,7 @@ type limited struct {
 
 func (l *limited) Read(p []byte) (int, error) {
 	if l.n <= 0 {
-		return 0, fmt.Errorf("the package unpacks to more than %d GiB", maxPayload>>30)
+		return 0, fmt.Errorf("the package unpacks to more than %d MiB and %d times its size", freePayload>>20, maxGrowth)
 	}
 	n, err := l.r.Read(p[:min(int64(len(p)), l.n)])
 	l.n -= int64(n)
