@@ -260,6 +260,15 @@ func (c *counter) relevant() (kept []int, told bool) {
 	return kept, told
 }
 
+// file says in which file the frames are that count for the other levels, if they are
+// too few to tell one program from another, as main alone; "" if they are not.
+func (c *counter) file(named []int) string {
+	if len(named) == 0 || len(named) >= depth || c.frames[named[0]].ModuleName == "" {
+		return ""
+	}
+	return " in " + c.frames[named[0]].ModuleName
+}
+
 // identified numbers the frames of all by their keys, from 0 on.
 func identified[K comparable](c *counter, all []int, key func(*counter, int) K) []int {
 	seen := make(map[K]int, len(all))

@@ -26,10 +26,12 @@ type Signature struct {
 	// symbols, and is another one for each build.
 	Address string `json:"address,omitempty"`
 	// Fine is for the fault and the innermost relevant frames, by function, or by
-	// build-id and offset where the function is not known.
+	// build-id and offset where the function is not known; and where they are few, for
+	// the file that they are in.
 	Fine string `json:"fine,omitempty"`
 	// Coarse is for the functions of these frames, without parameters and template
-	// arguments: it lasts across builds, compilers and architectures.
+	// arguments, and where they are few for the file: it lasts across builds, compilers
+	// and architectures.
 	Coarse string `json:"coarse,omitempty"`
 	// Alias joins a crash that has no Coarse to one that has: one of the hashes in it is
 	// the Alias of the other if both are of one build, and have equal frames on the
@@ -81,9 +83,10 @@ func Stack(s *report.Signal, th *report.Thread, rules *Rules) *Signature {
 	outside := c.outside()
 	c.judge()
 	named, told := c.relevant()
-	sig.Fine = c.hash("fine", sig.Fault, named, depth, (*counter).appendName)
+	in := c.file(named)
+	sig.Fine = c.hash("fine", sig.Fault+in, named, depth, (*counter).appendName)
 	if told {
-		sig.Coarse = c.hash("coarse", "", named, depth, (*counter).appendFunction)
+		sig.Coarse = c.hash("coarse", in, named, depth, (*counter).appendFunction)
 	}
 	sig.Alias = c.alias(outside, named[:min(depth, len(named))], sig.Coarse != "")
 	sig.Title = c.title(sig.Fault, named)

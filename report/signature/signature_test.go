@@ -101,6 +101,33 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+// Where few functions are known, the file tells programs apart, the build does not.
+func TestShort(t *testing.T) {
+	in := func(build, file string, names ...string) *Signature {
+		th := stack(names...)
+		for i := range th.Frames {
+			th.Frames[i].Module, th.Frames[i].ModuleName = build, file
+		}
+		return sign(th)
+	}
+	for _, tt := range []struct {
+		names []string
+		equal bool // in another program
+	}{
+		{[]string{"main", "_start"}, false},
+		{[]string{"parse", "main", "?x"}, false},
+		{[]string{"read", "parse", "main"}, true},
+	} {
+		a := in("b1d", "nginx", tt.names...)
+		if b := in("b2d", "nginx", tt.names...); a.Fine != b.Fine || a.Coarse != b.Coarse || a.Coarse == "" {
+			t.Errorf("%v in another build: got %+v and %+v", tt.names, a, b)
+		}
+		if b := in("b3d", "redis", tt.names...); (a.Fine == b.Fine) != tt.equal || (a.Coarse == b.Coarse) != tt.equal {
+			t.Errorf("%v in another program: got %+v and %+v", tt.names, a, b)
+		}
+	}
+}
+
 // A stack of nothing but what the rules leave out still has a signature.
 func TestNothingRelevant(t *testing.T) {
 	a, b := sign(stack("raise", "abort", "_start")), sign(stack("kill", "_start"))
