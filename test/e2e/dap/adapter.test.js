@@ -170,7 +170,7 @@ for (const transport of ['stdio', 'tcp']) {
 					const evaluate = async (expression, context) =>
 						(await client.evaluateRequest({ expression, context, frameId: stackFrames[1].id })).body.result;
 					assert.ok((await evaluate('$pc', 'hover')).startsWith(stackFrames[1].instructionPointerReference));
-					assert.equal(await evaluate('(1 + 2) * 3', 'watch'), '0x9');
+					assert.equal(await evaluate('(1 + 2) * 3', 'watch'), '9');
 					assert.match(await evaluate('*$sp', 'watch'), /^0x/);
 					assert.match(await evaluate('x/4gx $sp', 'repl'), /^0x.*:\t0x/);
 					assert.match(await evaluate('sframe', 'repl'), /cfa=/);
