@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfcore/sfcore/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -44,6 +46,9 @@ func TestQuickInputs(t *testing.T) {
 			continue
 		}
 		t.Run(in.name, func(t *testing.T) {
+			if strings.HasPrefix(in.name, "live-") {
+				testkit.NeedRestart(t)
+			}
 			f, err := newFolder(filepath.Join(t.TempDir(), in.name))
 			if err != nil {
 				t.Fatal(err)

@@ -151,10 +151,12 @@ func (f *folder) visit(victim string, flags ...string) []string {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
 	f.check(err)
+	if f.err == nil {
+		f.check(cmd.Start())
+	}
 	if f.err != nil {
 		return nil
 	}
-	f.check(cmd.Start())
 	f.ends = append(f.ends, func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
