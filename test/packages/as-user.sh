@@ -10,7 +10,7 @@ fail() {
 # here lists all files but those in which dpkg, man and the system keep their own state, and
 # the caches of users.
 here() {
-	find / -xdev \( -path /proc -o -path /root/.cache -o -path /in -o -path /tmp -o -path '/var/lib/dpkg*' -o -path '/var/cache*' -o -path '/var/log*' \) -prune -o -print | sort
+	find / -xdev \( -path /proc -o -path "$HOME/.cache" -o -path /in -o -path /tmp -o -path '/var/lib/dpkg*' -o -path '/var/cache*' -o -path '/var/log*' \) -prune -o -print | sort
 }
 # says runs a command and looks for a text in its output.
 says() { # says TEXT COMMAND...
