@@ -14,12 +14,13 @@ import (
 //
 //	head: magic, sum, the numbers of entries, records and bytes of strings
 //	entries, ascending: address, first record, number of records, kind
-//	records: name, file, address, two numbers, flag
-//	strings: each ends with a NUL. The first is empty, the second tells the source
+//	records: name, file, address, two numbers
+//	strings: the first one tells the source
 //
-// sum is that of all that follows it. Names and files are offsets of strings.
+// sum is that of all that follows it. Names and files are offsets in strings and lengths;
+// the highest bit of a file's length is the flag.
 const (
-	magic      = "sfcore places\x00\x00\x01" // the last byte is the version
+	magic      = "sfcore places\x00\x00\x02" // the last byte is the version
 	sumEnd     = len(magic) + 4
 	headSize   = sumEnd + 12
 	entrySize  = 16
@@ -36,6 +37,8 @@ const (
 	maxFile = headSize + maxEntries*entrySize + maxRecords*recordSize + maxStrings
 	// maxParts bounds the records of an answer: 1001 calls may be inlined at an address.
 	maxParts = 1 << 11
+
+	flagBit = 1 << 31
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -77,9 +80,9 @@ func parse(data []byte, from source) (a answers, ok bool) {
 	if binary.LittleEndian.Uint32(data[len(magic):]) != crc32.Checksum(data[sumEnd:], castagnoli) {
 		return a, false
 	}
-	count := func(i int) int { return int(binary.LittleEndian.Uint32(data[sumEnd+4*i:])) }
+	count := func(i int) int64 { return int64(binary.LittleEndian.Uint32(data[sumEnd+4*i:])) }
 	entries, records, text := count(0), count(1), count(2)
-	if entries > maxEntries || records > maxRecords || text > maxStrings || len(data) != headSize+entries*entrySize+records*recordSize+text {
+	if entries > maxEntries || records > maxRecords || text > maxStrings || int64(len(data)) != int64(headSize)+entries*entrySize+records*recordSize+text {
 		return a, false
 	}
 	data = data[headSize:]
@@ -94,21 +97,23 @@ func parse(data []byte, from source) (a answers, ok bool) {
 
 // sound reports whether all that answers refer to is there, for a source.
 func (a *answers) sound(from source) bool {
-	if !strings.HasPrefix(a.strings, "\x00"+from.text()+"\x00") || !strings.HasSuffix(a.strings, "\x00") {
+	if !strings.HasPrefix(a.strings, "\x00"+from.text()+"\x00") {
 		return false
 	}
 	var before question
 	next := 0 // record; they do not overlap, so that answers take no more than the file
 	for i := range a.len() {
 		q, first, n := a.entry(i)
-		if i > 0 && before.compare(q) >= 0 || first != next || n > len(a.records)/recordSize-next {
+		if i > 0 && before.compare(q) >= 0 || first != next || n > maxParts || n > len(a.records)/recordSize-next {
 			return false
 		}
 		before, next = q, next+n
 	}
 	for r := range slices.Chunk(a.records, recordSize) {
-		if binary.LittleEndian.Uint32(r) >= uint32(len(a.strings)) || binary.LittleEndian.Uint32(r[4:]) >= uint32(len(a.strings)) {
-			return false
+		for _, at := range [2]int{recordName, recordFile} {
+			if off, size := textAt(r[at:]); size > len(a.strings) || off > len(a.strings)-size {
+				return false
+			}
 		}
 	}
 	return true
@@ -140,18 +145,37 @@ func (a *answers) find(want question) ([]record, bool) {
 	return nil, false
 }
 
+// Offsets of the fields of a record.
+const (
+	recordName    = 0
+	recordFile    = 8
+	recordAddr    = 16
+	recordNumbers = 24
+)
+
 func (a *answers) decode(first, n int) []record {
 	list := make([]record, 0, n)
 	for r := range slices.Chunk(a.records[first*recordSize:(first+n)*recordSize], recordSize) {
-		u32 := func(i int) uint32 { return binary.LittleEndian.Uint32(r[i:]) }
-		list = append(list, record{a.text(u32(0)), a.text(u32(4)), binary.LittleEndian.Uint64(r[8:]), [2]uint32{u32(16), u32(20)}, u32(24) != 0})
+		le := binary.LittleEndian
+		list = append(list, record{
+			name: a.text(r[recordName:]), file: a.text(r[recordFile:]), addr: le.Uint64(r[recordAddr:]),
+			numbers: [2]uint32{le.Uint32(r[recordNumbers:]), le.Uint32(r[recordNumbers+4:])},
+			flag:    le.Uint32(r[recordFile+4:])&flagBit != 0,
+		})
 	}
 	return list
 }
 
-func (a *answers) text(off uint32) string {
-	text, _, _ := strings.Cut(a.strings[off:], "\x00")
-	return text
+// textAt reads where a string is, and how long it is.
+func textAt(r []byte) (off, size int) {
+	return int(binary.LittleEndian.Uint32(r) &^ flagBit), int(binary.LittleEndian.Uint32(r[4:]) &^ flagBit)
+}
+
+// text returns a string without looking for its end: a file may name a long one many
+// times.
+func (a *answers) text(r []byte) string {
+	off, size := textAt(r)
+	return a.strings[off : off+size]
 }
 
 // with returns a file of these answers and of more, for a source. Those of a were for it,
@@ -179,15 +203,11 @@ type writer struct {
 }
 
 // add adds an answer, which must come behind those before it, unless there is no room
-// for it or its strings have a NUL.
+// for it.
 func (w *writer) add(q question, list []record) {
 	size := 0
 	for i := range list {
-		r := &list[i]
-		if strings.Contains(r.name+r.file, "\x00") {
-			return
-		}
-		size += len(r.name) + len(r.file) + 2
+		size += len(list[i].name) + len(list[i].file)
 	}
 	first := len(w.records) / recordSize
 	if len(list) > maxParts || first+len(list) > maxRecords || len(w.text)+size > maxStrings || len(w.entries) == maxEntries*entrySize {
@@ -200,14 +220,12 @@ func (w *writer) add(q question, list []record) {
 		r := &list[i]
 		flag := uint32(0)
 		if r.flag {
-			flag = 1
+			flag = flagBit
 		}
-		w.records = le.AppendUint32(w.records, w.offset(r.name))
-		w.records = le.AppendUint32(w.records, w.offset(r.file))
+		w.records = le.AppendUint32(le.AppendUint32(w.records, w.offset(r.name)), uint32(len(r.name)))
+		w.records = le.AppendUint32(le.AppendUint32(w.records, w.offset(r.file)), uint32(len(r.file))|flag)
 		w.records = le.AppendUint64(w.records, r.addr)
-		for _, v := range [...]uint32{r.numbers[0], r.numbers[1], flag, 0} {
-			w.records = le.AppendUint32(w.records, v)
-		}
+		w.records = le.AppendUint32(le.AppendUint32(w.records, r.numbers[0]), r.numbers[1])
 	}
 }
 
@@ -216,7 +234,7 @@ func (w *writer) offset(s string) uint32 {
 	if !ok {
 		off = uint32(len(w.text))
 		w.offsets[s] = off
-		w.text = append(append(w.text, s...), 0)
+		w.text = append(w.text, s...)
 	}
 	return off
 }

@@ -33,8 +33,20 @@ type Table struct {
 
 	mu    sync.Mutex
 	known answers // of earlier runs
+	read  int     // records of these that were asked for
 	fresh map[question][]record
+	held  int // bytes that fresh takes, about
 }
+
+const (
+	// maxRead bounds the records that are read of earlier runs: a stack may consist of
+	// frames with a thousand inlined calls. Debug information bounds the work that it takes
+	// itself, so it answers from then on.
+	maxRead = 1 << 22
+	// maxHeld bounds the bytes of answers that are noted for the next run. Equal strings
+	// are written once, so that a file is smaller.
+	maxHeld = 2 * maxStrings
+)
 
 // source is the version of a file.
 type source struct {
@@ -72,19 +84,30 @@ func (t *Table) find(q question) ([]record, bool) {
 	if list, ok := t.fresh[q]; ok {
 		return list, true
 	}
-	return t.known.find(q)
+	if t.read > maxRead {
+		return nil, false
+	}
+	list, ok := t.known.find(q)
+	t.read += len(list)
+	return list, ok
 }
 
-// add notes an answer for the next run.
+// add notes an answer for the next run, if there is room for it.
 func (t *Table) add(q question, list []record) {
+	size := entrySize + len(list)*recordSize
+	for i := range list {
+		size += len(list[i].name) + len(list[i].file)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if len(list) > maxParts || len(t.fresh) >= maxEntries || size > maxHeld-t.held {
+		return
+	}
 	if t.fresh == nil {
 		t.fresh = map[question][]record{}
 	}
-	if len(t.fresh) < maxEntries {
-		t.fresh[q] = list
-	}
+	t.fresh[q] = list
+	t.held += size
 }
 
 // Save keeps the answers for the next run if finding them took so much work, counted as by
@@ -101,7 +124,7 @@ func (t *Table) Save(work int) {
 	}
 	data := t.known.with(t.fresh, t.from)
 	t.known, _ = parse(data, t.from)
-	t.fresh = nil
+	t.fresh, t.held = nil, 0
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {
 		return
 	}
