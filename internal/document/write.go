@@ -61,7 +61,7 @@ func AppendThread(b []byte, r *Thread) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, Encode(&r.Frames[i])...)
+		b = appendFrame(b, &r.Frames[i])
 	}
 	return append(append(b, ']'), tail...)
 }
