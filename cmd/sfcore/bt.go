@@ -344,6 +344,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 // text returns how text looks; of a report if t is nil.
 func (c *btCommand) text(cmd *cobra.Command, paint painter, t *process.Process) textFormat {
 	text := textFormat{paint: paint, verbose: c.verbose, part: c.frames, columns: c.columns, width: widthOf(cmd.OutOrStdout())}
+	text.memos = &sync.Pool{New: func() any { return lineMemo{} }}
 	if t != nil {
 		text.sources, text.image = c.sources(t), t.Image()
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
@@ -23,6 +24,8 @@ type textFormat struct {
 	width   int // of the terminal; 0 for none
 	sources *sources
 	image   *core.Image // of the process; nil for a report
+	memos   *sync.Pool  // of lineMemos; nil for none
+	memo    lineMemo    // of the thread that is being written
 }
 
 func (*textFormat) head(r *report.Document) []byte {
@@ -106,7 +109,12 @@ func (w *textFormat) thread(b []byte, r *document.Thread) []byte {
 	if len(r.TIDs) > 1 {
 		b = appendIDs(b, r.TIDs)
 	}
-	return w.stop(w.frames(b, r.Frames), &r.Stop)
+	own := *w
+	if w.memos != nil {
+		own.memo = w.memos.Get().(lineMemo)
+		defer w.memos.Put(own.memo)
+	}
+	return own.stop(own.frames(b, r.Frames), &r.Stop)
 }
 
 // maxRanges is how many ids and ranges of ids of a group are printed: a few lines.

@@ -195,8 +195,15 @@ func (w *textFormat) frame(b []byte, f *report.Frame) []byte {
 	start := len(b)
 	b = append(b, "  #"...)
 	b = append(pad(strconv.AppendInt(b, int64(f.Index), 10), start, 6), ' ')
-	used := len(b) - start + 2
+	b = w.memo.append(b, f, len(b)-start, w.line)
+	b = w.sources.append(append(b, '\n'), f, w.paint)
+	return w.variables(w.workings(b, f), f)
+}
+
+// line appends the line of a frame behind its number, which takes some columns.
+func (w *textFormat) line(b []byte, f *report.Frame, used int) []byte {
 	b = append(append(b, w.paint.bad(marks[f.Trust])...), ' ')
+	used += 2
 	for _, col := range []column{columnPC, columnMethod} {
 		if w.has(col) && w.columns.first(col) {
 			b = append(w.fixed(b, f, col, true), "  "...)
@@ -212,8 +219,7 @@ func (w *textFormat) frame(b []byte, f *report.Frame) []byte {
 	for i, col := range behind {
 		b = w.fixed(append(b, "  "...), f, col, i+1 < len(behind))
 	}
-	b = w.sources.append(append(b, '\n'), f, w.paint)
-	return w.variables(w.workings(b, f), f)
+	return b
 }
 
 // has reports whether lines have a column.
