@@ -44,6 +44,7 @@ type contents struct {
 	data    []byte
 	release func()
 	problem error // why data ends early, or nil
+	mapped  bool  // data is a file
 }
 
 // load returns the contents of file. A regular file that is not compressed is
@@ -64,7 +65,7 @@ func load(ctx context.Context, file *os.File, opts Options) (contents, error) {
 		}
 		if compressed.Find(head[:n]) == nil {
 			data, release, err := elfx.MapOpen(file)
-			return contents{data: data, release: release}, err
+			return contents{data: data, release: release, mapped: err == nil}, err
 		}
 		in, total = io.NewSectionReader(file, 0, st.Size()), st.Size()
 	case m&os.ModeDevice != 0:
@@ -106,7 +107,7 @@ func loadStream(ctx context.Context, stream io.Reader, total int64, opts Options
 	if problem != nil {
 		problem = fmt.Errorf("the %s ends early, after %d bytes of the core: %w", kind, len(data), problem)
 	}
-	return contents{data, release, problem}, err
+	return contents{data: data, release: release, problem: problem}, err
 }
 
 // interruptible reads until ctx ends, even if a Read does not return. That Read

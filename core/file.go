@@ -75,6 +75,9 @@ func open(ctx context.Context, path string, opts Options) (*Image, error) {
 		return nil, err
 	}
 	img.OnClose = c.release
+	if c.mapped {
+		img.mapped = c.data
+	}
 	if c.problem != nil {
 		img.Problems = append([]error{c.problem}, img.Problems...)
 	}

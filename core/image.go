@@ -67,18 +67,23 @@ type Image struct {
 
 	file   *elfx.File // that has the notes; nil if there is none
 	loads  []Load
-	listed bool // the notes list the loads
+	listed bool   // the notes list the loads
+	mapped []byte // the core file, if it is mapped
 }
 
 // Close releases the memory of the image: Mem, and the slices of Threads, must
 // not be used any more.
 func (i *Image) Close() error {
 	if release := i.OnClose; release != nil {
-		i.OnClose = nil
+		i.OnClose, i.mapped = nil, nil
 		release()
 	}
 	return nil
 }
+
+// Unload gives back the memory that the image takes of a mapped core file. What is read
+// again comes from the system's cache of the file. It does nothing for other images.
+func (i *Image) Unload() { elfx.Unload(i.mapped) }
 
 // Mapping returns the mapping that contains addr, or nil.
 func (i *Image) Mapping(addr uint64) *Mapping {

@@ -52,6 +52,10 @@ const maxAhead = 64
 // yielded: 262,144 frames take 110 MiB, and as much again when they are described.
 const longStack = 1 << 14
 
+// unloadAfter is after how many stacks the pages of the core are given back. The system
+// maps 64 KiB around each page that is read, of which a short stack takes the most.
+const unloadAfter = 64
+
 // maxSteps bounds the work on all stacks of a run; see [unwind.Budget]. A million
 // frames take half of it.
 const maxSteps = 3 << 28
@@ -118,7 +122,11 @@ func Parallel[T any](ctx context.Context, p *Process, threads []*core.Thread, f 
 				}
 			})
 		}
+		done := 0
 		for j := range order {
+			if done++; done%unloadAfter == 0 {
+				p.img.Unload()
+			}
 			close(j.next)
 			select {
 			case result := <-j.done:

@@ -23,3 +23,12 @@ func mapContents(f *os.File, size int64) ([]byte, func(), error) {
 	}
 	return data, func() { _ = unix.Munmap(data) }, nil
 }
+
+// Unload gives back the memory that the pages of a mapped file take in this process.
+// Those that are read again come from the system's cache of the file. data is what
+// [MapFile] or [MapOpen] has returned.
+func Unload(data []byte) {
+	if len(data) > 0 {
+		_ = unix.Madvise(data, unix.MADV_DONTNEED) // else they stay
+	}
+}
