@@ -191,8 +191,8 @@ func TestLimitsOfAllCommands(t *testing.T) {
 		paths = append(paths, strings.Fields(cmd.CommandPath())[1:])
 	}
 	check(newRootCommand())
-	if len(paths) != 17 {
-		t.Errorf("got the commands %v, want 17", paths)
+	if len(paths) != 18 {
+		t.Errorf("got the commands %v, want 18", paths)
 	}
 	for _, path := range paths {
 		for _, flag := range [][]string{{"--max-memory", "1K"}, {"--max-total-time", "-1s"}} {
@@ -206,7 +206,7 @@ func TestLimitsOfAllCommands(t *testing.T) {
 // operands are what commands need beside flags.
 var operands = map[string][]string{
 	"bt": {"core"}, "info": {"core"}, "goroutines": {"core"}, "sig": {"core"}, "diff": {"core", "core"}, "dump": {"core"}, "check": {"core"}, "compare": {"core"}, "coverage": {"core"},
-	"synth": {"core"}, "shrink": {"core", "-o", "small"}, "print": {"core", "x"}, "gate": {"core"}, "survey": {"core"}, "perf": {"core"},
+	"synth": {"core"}, "shrink": {"core", "-o", "small"}, "report-bug": {"core", "-o", "none.zip"}, "print": {"core", "x"}, "gate": {"core"}, "survey": {"core"}, "perf": {"core"},
 }
 
 // Every command that is not a server ends at each of its limits.
@@ -219,6 +219,8 @@ func TestEveryCommandEnds(t *testing.T) {
 			case "bt", "info", "goroutines", "sig":
 			case "diff":
 				args = append(args, crowd)
+			case "report-bug":
+				args = append(args, "--yes", "-o", filepath.Join(t.TempDir(), "report.zip"))
 			case "shrink":
 				args = append(args, "-o", filepath.Join(t.TempDir(), "small"))
 			case "synth":

@@ -81,7 +81,7 @@ reason is printed), 2 if nothing could be done.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newBtCommand(), newInfoCommand(), newPrintCommand(), newDiffCommand(), newGoroutinesCommand(), newSigCommand(), newShrinkCommand(), newCacheCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand(), newCrashCommand(), newVersionCommand())
+	root.AddCommand(newBtCommand(), newInfoCommand(), newPrintCommand(), newDiffCommand(), newGoroutinesCommand(), newSigCommand(), newShrinkCommand(), newReportBugCommand(), newCacheCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand(), newCrashCommand(), newVersionCommand())
 	command.Prepare(root)
 	return root
 }

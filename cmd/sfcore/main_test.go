@@ -55,6 +55,7 @@ func TestOutputGolden(t *testing.T) {
 		"help":         {"--help"},
 		"bt-help":      {"bt", "--help"},
 		"info-help":    {"info", "--help"},
+		"report-help":  {"report-bug", "--help"},
 		"shrink-help":  {"shrink", "--help"},
 		"diff-help":    {"diff", "--help"},
 		"print-help":   {"print", "--help"},

@@ -41,13 +41,7 @@ release: a program that another version starts refuses to run.
 Exit status: 0 if all programs that are there have the same version, 1 if not.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			doc := versionDocument{Schema: "sfcore.version/1", Info: version.Get()}
-			mixed := false
-			for _, name := range companion.Names {
-				p, differs := askVersion(cmd.Context(), name, doc.Version)
-				doc.Programs = append(doc.Programs, p)
-				mixed = mixed || differs
-			}
+			doc, mixed := askVersions(cmd.Context())
 			write := doc.text
 			if asJSON {
 				write = doc.json
@@ -63,6 +57,17 @@ Exit status: 0 if all programs that are there have the same version, 1 if not.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (sfcore.version/1)")
 	return cmd
+}
+
+// askVersions asks all companions. mixed tells that one is not of this version.
+func askVersions(ctx context.Context) (doc versionDocument, mixed bool) {
+	doc = versionDocument{Schema: "sfcore.version/1", Info: version.Get()}
+	for _, name := range companion.Names {
+		p, differs := askVersion(ctx, name, doc.Version)
+		doc.Programs = append(doc.Programs, p)
+		mixed = mixed || differs
+	}
+	return doc, mixed
 }
 
 // askVersion asks a companion. differs tells that it is there, but not of this version.

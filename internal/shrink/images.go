@@ -33,6 +33,10 @@ const (
 // is in the core.
 func (s *Shrinker) images(modules []report.Module) []core.Range {
 	keep := s.headers()
+	if s.private {
+		s.verbatim = append(s.verbatim, keep...)
+		return append(keep, s.whole(modules)...)
+	}
 	room := uint64(maxVariables)
 	left := false
 	for i := range s.loads {
@@ -185,6 +189,9 @@ func (s *Shrinker) special(mem memreader.Reader) []core.Range {
 		}
 	}
 	words := &memreader.Words{R: mem, BigEndian: s.img.Arch.BigEndian}
+	if s.private {
+		words.R = &exact{mem, &s.verbatim}
+	}
 	for _, typ := range []uint64{core.ATPhdr, core.ATBase, core.ATEntry, core.ATRandom} {
 		if at, ok := s.img.Auxv.Get(typ); ok {
 			_, _ = words.Uint64(at)

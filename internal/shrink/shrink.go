@@ -35,6 +35,9 @@ type Shrinker struct {
 
 	leftOut  []string
 	programs map[string]bool // the files with code
+
+	private  bool         // only what leads to the callers is kept; see Private
+	verbatim []core.Range // what is not blanked then
 }
 
 // New returns a Shrinker of an image, which stays the caller's.
@@ -66,7 +69,9 @@ func (s *Shrinker) Write(w io.Writer, p *process.Process, modules []report.Modul
 		stacks := core.Whole(s.stacks.ranges(), unit)
 		keep := s.special(p.Memory())
 		keep = append(keep, s.images(modules)...)
-		keep = append(keep, s.pointed()...)
+		if !s.private {
+			keep = append(keep, s.pointed()...)
+		}
 		keep = append(keep, s.rec.ranges()...)
 		kept, err = s.img.WriteCore(w, append(stacks, beside(stacks, keep)...))
 	}); e != nil {
@@ -100,7 +105,10 @@ func beside(stacks, keep []core.Range) []core.Range {
 // stacks, and describes them as a report does, also the variables of the thread that
 // crashed, with opts.
 func Core(ctx context.Context, w io.Writer, img *core.Image, opts process.Options) (*Summary, error) {
-	s := New(img)
+	return New(img).core(ctx, w, opts)
+}
+
+func (s *Shrinker) core(ctx context.Context, w io.Writer, opts process.Options) (*Summary, error) {
 	p := process.New(s.Image(), opts)
 	defer p.Close()
 	threads := p.Threads()
@@ -115,7 +123,7 @@ func Core(ctx context.Context, w io.Writer, img *core.Image, opts process.Option
 		s.Add(st)
 		r := w.Describe(st, true)
 		waits.Add(r, th)
-		if th == threads[0] {
+		if th == threads[0] && !s.private {
 			w.AddVariables(st, r)
 		}
 		return 1

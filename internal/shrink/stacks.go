@@ -1,6 +1,7 @@
 package shrink
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,13 +24,16 @@ const (
 	// stack beyond its share that is kept from the outermost frames.
 	maxStacks = 256 << 20
 	tailShare = 64
+	// maxPrivateStacks bounds them in a core that is sent to others, and is made in memory.
+	maxPrivateStacks = 64 << 20
 	// leastShare is what is kept of every stack, in bytes, as long as there is room.
 	leastShare = 2 * pageSize
 )
 
 // stacks are the used parts of the stacks.
 type stacks struct {
-	of *Shrinker
+	of   *Shrinker
+	most uint64 // bytes of all stacks together; 0 stands for maxStacks
 
 	mu   sync.Mutex
 	list []used
@@ -132,7 +136,7 @@ func (s *stacks) ranges() []core.Range {
 	slices.SortFunc(s.list, func(a, b used) int { return order[a.thread] - order[b.thread] })
 	share := max(s.share(), leastShare)
 	var keep []core.Range
-	left, cut := uint64(maxStacks), 0
+	left, cut := s.room(), 0
 	for _, u := range s.list {
 		if u.size > min(share, left) {
 			cut++
@@ -144,10 +148,13 @@ func (s *stacks) ranges() []core.Range {
 		keep = append(keep, u.parts...)
 	}
 	if cut > 0 {
-		s.of.leaveOut("parts of the stacks of %d threads, because all stacks have more than %d MiB", cut, maxStacks>>20)
+		s.of.leaveOut("parts of the stacks of %d threads, because all stacks have more than %d MiB", cut, s.room()>>20)
 	}
 	return keep
 }
+
+// room returns how many bytes all stacks may have together.
+func (s *stacks) room() uint64 { return cmp.Or(s.most, maxStacks) }
 
 // share returns how many bytes of each stack fit maxStacks.
 func (s *stacks) share() uint64 {
@@ -156,14 +163,14 @@ func (s *stacks) share() uint64 {
 		sizes[i] = s.list[i].size
 	}
 	slices.Sort(sizes)
-	left := uint64(maxStacks)
+	left := s.room()
 	for i, size := range sizes {
 		if n := uint64(len(sizes) - i); size > left/n {
 			return left / n
 		}
 		left -= size
 	}
-	return maxStacks
+	return s.room()
 }
 
 // cut leaves the innermost part of so many bytes, of which some are from the far end.
