@@ -117,9 +117,13 @@ var imports = map[string]string{
 	"cmd/sfcore-delve":  "internal/companion internal/version internal/delve/backend",
 	"cmd/sfcore-crash":  "core internal/manual internal/command internal/companion internal/version internal/debuginfod internal/crash internal/crash/foreign internal/crash/importer internal/crash/index internal/crash/page internal/crash/store internal/crash/watch internal/display internal/limit internal/listen internal/sandbox",
 
-	"bench":            "",
-	"test/torture":     "report memreader internal/elfx internal/module unwind core process",
-	"internal/testkit": "arch memreader internal/elfx",
+	"bench":                  "",
+	"test/torture":           "report memreader internal/elfx internal/module unwind core process",
+	"internal/testkit":       "arch memreader internal/elfx",
+	"examples/sampler":       "core process",
+	"examples/crash-handler": "core process",
+	"examples/host-go":       "plugin process",
+
 	"test/hostile":     "arch sframe internal/testkit",
 	"test/mutants":     "",
 	"test/field":       "report unwind",

@@ -31,7 +31,7 @@ var errAbsent = errors.New("there is no such thing yet")
 
 // figures are the limits. `make shape` prints them beside what is measured.
 var figures = []figure{
-	{name: "visible folders at the root", limit: 18, measure: rootFolders},
+	{name: "visible folders at the root", limit: 19, measure: rootFolders},
 	{name: "folders called target", limit: 0, measure: folders("target")},
 	{name: "exported methods of process.Process", limit: 20, measure: exportedMethods("process", "Process")},
 	{name: "fields of internal/module.Module", limit: 12, measure: structFields("internal/module", "Module")},

@@ -38,7 +38,7 @@ function handshake() {
 async function main() {
   const { plugin, address } = await handshake()
   try {
-    const file = path.join(__dirname, '../../../plugin/proto/sfcore.proto')
+    const file = path.join(__dirname, '../../plugin/proto/sfcore.proto')
     const definition = loader.loadSync(file, { longs: String, defaults: true })
     const { Plugin } = grpc.loadPackageDefinition(definition).sfcore.plugin.v1
     const client = new Plugin(address, grpc.credentials.createInsecure())
