@@ -54,14 +54,23 @@ func Open(ctx context.Context, path string, opts Options) (*Image, error) {
 }
 
 func open(ctx context.Context, path string, opts Options) (*Image, error) {
-	file := cmp.Or(opts.File, os.Stdin)
+	file, own := cmp.Or(opts.File, os.Stdin), false
 	if path != "-" && opts.File == nil {
 		var err error
 		if file, err = elfx.OpenRegular(path); err != nil {
 			return nil, err
 		}
-		defer file.Close()
+		own = true
 	}
+	img, err := openFile(ctx, file, own, opts)
+	if own && (err != nil || img.source == nil) {
+		file.Close()
+	}
+	return img, err
+}
+
+// openFile is open for a file that is open. The image may keep the file if it is our own.
+func openFile(ctx context.Context, file *os.File, own bool, opts Options) (*Image, error) {
 	c, err := load(ctx, file, opts)
 	if err != nil {
 		return nil, err
@@ -77,6 +86,13 @@ func open(ctx context.Context, path string, opts Options) (*Image, error) {
 	img.OnClose = c.release
 	if c.mapped {
 		img.mapped = c.data
+	}
+	if c.mapped && own {
+		img.source = file
+		img.OnClose = func() {
+			c.release()
+			file.Close()
+		}
 	}
 	if c.problem != nil {
 		img.Problems = append([]error{c.problem}, img.Problems...)

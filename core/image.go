@@ -67,8 +67,9 @@ type Image struct {
 
 	file   *elfx.File // that has the notes; nil if there is none
 	loads  []Load
-	listed bool   // the notes list the loads
-	mapped []byte // the core file, if it is mapped
+	listed bool     // the notes list the loads
+	mapped []byte   // the core file, if it is mapped
+	source *os.File // of mapped, if it is open
 }
 
 // Close releases the memory of the image: Mem, and the slices of Threads, must
@@ -84,6 +85,23 @@ func (i *Image) Close() error {
 // Unload gives back the memory that the image takes of a mapped core file. What is read
 // again comes from the system's cache of the file. It does nothing for other images.
 func (i *Image) Unload() { elfx.Unload(i.mapped) }
+
+// Copy copies memory from addr on into p, as Mem has it, up to the end of the segment. It
+// reads the core file, which takes less time than mapping pages that are used once. It
+// returns how many bytes it has copied: none if the image has no file to read.
+func (i *Image) Copy(p []byte, addr uint64) int {
+	space, ok := i.Mem.(*memreader.Space)
+	if !ok || i.source == nil {
+		return 0
+	}
+	mem, base := space.View(addr)
+	if mem == nil {
+		return 0
+	}
+	mem = mem[addr-base:]
+	n, _ := i.source.ReadAt(p[:min(len(p), len(mem))], int64(cap(i.mapped)-cap(mem))) // mem is a part of mapped
+	return n
+}
 
 // Mapping returns the mapping that contains addr, or nil.
 func (i *Image) Mapping(addr uint64) *Mapping {

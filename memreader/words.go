@@ -14,6 +14,10 @@ type Words struct {
 	scratch [maxBytes]byte
 }
 
+// Use makes w read from mem, which is a copy of the memory at an address, until w reads
+// from elsewhere. mem must stay as it is as long as w is in use, or until the next Use.
+func (w *Words) Use(mem []byte, addr uint64) { w.window, w.base = mem, addr }
+
 // Uint64 reads the 8-byte integer at addr, in the byte order of the process.
 func (w *Words) Uint64(addr uint64) (uint64, error) {
 	var b []byte

@@ -28,6 +28,7 @@ type Walker struct {
 	held     int               // bytes that names takes, about
 	unnamed  []uint64
 	thread   report.Thread
+	stack    []byte // a copy of the stack that is walked
 	turn     func() // waits until all stacks before were described; nil if there are none
 }
 
@@ -44,6 +45,8 @@ type name struct {
 }
 
 const (
+	// copiedStack is how many bytes of a stack are copied: most are smaller.
+	copiedStack = 16 << 10
 	// maxHeld bounds the bytes of names that a Walker remembers, and nameSize is what a
 	// name takes beside its text.
 	maxHeld  = 64 << 20
@@ -60,7 +63,7 @@ const (
 
 // NewWalker returns a Walker for the threads of p.
 func (p *Process) NewWalker() *Walker {
-	return &Walker{
+	w := &Walker{
 		process: p,
 		unwinder: unwind.Unwinder{
 			Arch: p.img.Arch, Mem: p.Memory(), Find: p.modules.Place, Steppers: p.steppers(),
@@ -68,6 +71,16 @@ func (p *Process) NewWalker() *Walker {
 		},
 		names: make(map[uint64]naming),
 	}
+	w.unwinder.Stack = w.stackFrom
+	return w
+}
+
+// stackFrom returns a copy of the memory from SP on, nil if that is not faster than memory.
+func (w *Walker) stackFrom(sp uint64) []byte {
+	if w.stack == nil {
+		w.stack = make([]byte, copiedStack)
+	}
+	return w.stack[:w.process.img.Copy(w.stack, sp)]
 }
 
 // Together has all stacks that w walks from now on take up to [Options.MaxTotalTime]

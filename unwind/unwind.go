@@ -26,6 +26,10 @@ type Unwinder struct {
 	Arch *arch.Arch
 	// Mem is the memory of the process.
 	Mem memreader.Reader
+	// Stack returns a copy of the memory from SP on, as much as it likes, and Mem has what
+	// it returns as well. It is nil if there is nothing that is faster than Mem. The copy
+	// must stay as it is until the next call.
+	Stack func(sp uint64) []byte
 	// Find tells what is at an address. It returns a zero Place if nothing is
 	// mapped there. It is called for most frames, so it should be fast.
 	Find func(addr uint64) Place
@@ -122,6 +126,9 @@ func (u *Unwinder) walk(dst []Frame, regs *arch.Regs) ([]Frame, Stop) {
 		return dst, Stop{NoUnwindInfo, errors.New("the registers of this thread are not known")}
 	}
 	u.start()
+	if sp, ok := regs.Get(u.Arch.SP); ok && u.Stack != nil {
+		u.words.Use(u.Stack(sp), sp)
+	}
 	most := u.MaxFrames
 	if most <= 0 {
 		most = DefaultMaxFrames
