@@ -135,9 +135,18 @@ func (w *Walker) walk(th *core.Thread, behind bool) *Stack {
 
 // RecoverRegisters recovers registers of the frames of s for which the rows have no
 // rules. Variables need them; see [unwind.Unwinder.AddRegisters].
-func (w *Walker) RecoverRegisters(s *Stack) {
+func (w *Walker) RecoverRegisters(s *Stack) { w.recover(s, nil) }
+
+// recover recovers registers and, if r is not nil, adds the scene of s to it.
+func (w *Walker) recover(s *Stack, r *report.Thread) {
 	w.unwinder.PACMask = s.Thread.PACMask
-	if err := module.Guard(func() { w.unwinder.AddRegisters(s.Frames) }); err != nil {
+	err := module.Guard(func() {
+		w.unwinder.AddRegisters(s.Frames)
+		if r != nil && len(s.Frames) > 0 {
+			w.addScene(s, r)
+		}
+	})
+	if err != nil {
 		w.process.modules.Note(err)
 	}
 }

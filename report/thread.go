@@ -4,13 +4,15 @@ import "github.com/sfcore/sfcore/unwind"
 
 // Thread is a thread and its stack.
 type Thread struct {
-	TID     int     `json:"tid"`
-	NSTID   int     `json:"nsTid,omitempty"` // the id in the process's pid namespace, if that differs from ours
-	Name    string  `json:"name,omitempty"`
-	State   string  `json:"state,omitempty"` // for a live process only
-	Crashed bool    `json:"crashed,omitempty"`
-	Frames  []Frame `json:"frames"`
-	Stop    Stop    `json:"stop"`
+	TID     int    `json:"tid"`
+	NSTID   int    `json:"nsTid,omitempty"` // the id in the process's pid namespace, if that differs from ours
+	Name    string `json:"name,omitempty"`
+	State   string `json:"state,omitempty"` // for a live process only
+	Crashed bool   `json:"crashed,omitempty"`
+	// Scene is where the thread stopped. It is filled in only on request.
+	Scene  *Scene  `json:"scene,omitempty"`
+	Frames []Frame `json:"frames"`
+	Stop   Stop    `json:"stop"`
 }
 
 // Frame is a frame. Inlined frames precede the physical frame that they belong to,
@@ -46,6 +48,8 @@ type Frame struct {
 	Doubt string `json:"doubt,omitempty"`
 	// Skipped says why better methods did not find the caller.
 	Skipped string `json:"skipped,omitempty"`
+	// Source are the source lines around Line. They are filled in only on request.
+	Source []SourceLine `json:"source,omitempty"`
 	// Variables are the arguments and then the local variables. They are filled in
 	// only on request.
 	Variables []Variable `json:"variables,omitempty"`

@@ -36,6 +36,7 @@ type btCommand struct {
 	source  int
 	locals  bool
 	raw     bool // show containers by their members
+	full    bool // of the thread that crashed, all there is
 	redact  bool
 	picture *picture.Collection // of all snapshots; nil if the format is not a picture
 	kept    *keptStacks         // of the snapshot before; nil if there is only one
@@ -125,6 +126,7 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	f.IntVar(&c.source, "source", -1, "print the source line of every frame, and `N` lines around it")
 	f.Lookup("source").DefValue = "0" // so that help shows no default
 	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of every frame that has debug information")
+	f.BoolVar(&c.full, "full", false, "print all there is of the thread that crashed, and of those of --thread: registers, what they point to, instructions, source lines, variables")
 	f.BoolVar(&c.raw, "raw", false, "with --locals: show strings and containers of standard libraries by their own members")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "say how each frame's caller was found, and why better methods failed")
 	for name, values := range map[string][]string{"format": stackFormats, "color": {"auto", "always", "never"}, "unwind": process.Methods(), "columns": columnWords()} {
@@ -148,8 +150,11 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	if c.group && c.locals {
 		return errors.New("--group cannot be combined with --locals: threads with the same stack have different variables; use --thread to see those of one")
 	}
-	if c.raw && !c.locals {
-		return errors.New("--raw needs --locals")
+	if c.raw && !c.locals && !c.full {
+		return errors.New("--raw needs --locals or --full")
+	}
+	if c.full && (c.group || !slices.Contains(fullFormats, c.format)) {
+		return fmt.Errorf("--full needs --format %s, and no --group", strings.Join(fullFormats, ", "))
 	}
 	if err := c.filter.check(); err != nil {
 		return err
@@ -222,6 +227,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	}
 	c.kept.next()
 	waits, groups := process.NewWaits(t), map[*core.Thread]stackGroup(nil)
+	details := c.details(t)
 	if c.grouped() {
 		threads, groups = groupStacks(cmd.Context(), t, threads)
 	}
@@ -249,10 +255,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		r := used.Get().(*rendered)
 		report := w.Describe(s, c.verbose)
 		waits.Add(report, groups[th].threads(th)...)
-		if c.locals {
-			w.RawVariables = c.raw
-			w.AddVariables(s, report)
-		}
+		details.add(w, s, report)
 		r.tid, r.complete, r.ended, r.fault = th.ID, s.Complete(), s.Stop.Complete(), nil
 		r.bounded = s.Stop.Reason == unwind.Limit && c.bounded(cmd)
 		if c.kept != nil {
@@ -346,7 +349,7 @@ func (c *btCommand) text(cmd *cobra.Command, paint painter, t *process.Process) 
 	text := textFormat{paint: paint, verbose: c.verbose, part: c.frames, columns: c.columns, width: widthOf(cmd.OutOrStdout())}
 	text.memos = &sync.Pool{New: func() any { return lineMemo{} }}
 	if t != nil {
-		text.sources, text.image = c.sources(t), t.Image()
+		text.image = t.Image()
 	}
 	return text
 }
@@ -354,14 +357,6 @@ func (c *btCommand) text(cmd *cobra.Command, paint painter, t *process.Process) 
 // bounded reports whether it was asked for that stacks end after so many frames.
 func (c *btCommand) bounded(cmd *cobra.Command) bool {
 	return cmd.Flags().Changed("max-frames") && c.openFlags.frames < unwind.DefaultMaxFrames
-}
-
-// sources returns the lines to print for --source, nil if it was not given.
-func (c *btCommand) sources(t *process.Process) *sources {
-	if c.source < 0 {
-		return nil
-	}
-	return &sources{process: t, around: min(c.source, maxAround)}
 }
 
 // around returns how many lines around that of a frame a page shows.

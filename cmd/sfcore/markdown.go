@@ -111,7 +111,7 @@ func (m *markdownFormat) frame(b []byte, f *report.Frame) []byte {
 	b = append(b, ' ')
 	text := describe(f, &m.text.columns, m.text.verbose)
 	b = text.append(b, false)
-	return m.text.variables(m.text.sources.append(append(b, '\n'), f, false), f)
+	return m.text.variables(appendSource(append(b, '\n'), f, false), f)
 }
 
 func (m *markdownFormat) tail(r *report.Document) []byte {

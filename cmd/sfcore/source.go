@@ -30,13 +30,13 @@ func (m *sourceMap) Set(text string) error {
 	return nil
 }
 
-// sources shows source lines below frames. It remembers the lines of places, because
-// the threads of a process are mostly in the same few.
+// sources adds source lines to frames. It remembers the lines of places, because the
+// threads of a process are mostly in the same few.
 type sources struct {
 	process *process.Process
 	around  int
 	mu      sync.Mutex
-	shown   map[place]string
+	known   map[place][]report.SourceLine
 }
 
 type place struct {
@@ -47,37 +47,46 @@ type place struct {
 // maxAround bounds the N of --source.
 const maxAround = 1000
 
-// maxShown bounds the places that are remembered.
-const maxShown = 1 << 12
+// maxKnown bounds the places that are remembered.
+const maxKnown = 1 << 12
 
-// append appends the lines around the line of a frame.
-func (s *sources) append(b []byte, f *report.Frame, paint painter) []byte {
-	if s == nil || f.File == "" || f.Line == 0 {
-		return b
+// add adds the lines around that of each frame.
+func (s *sources) add(r *report.Thread) {
+	for i := range r.Frames {
+		if f := &r.Frames[i]; f.File != "" && f.Line != 0 {
+			f.Source = s.of(f)
+		}
 	}
+}
+
+func (s *sources) of(f *report.Frame) []report.SourceLine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := place{f.File, f.Line}
-	text, ok := s.shown[at]
-	if !ok {
-		text = s.render(f, paint)
-		if s.shown == nil || len(s.shown) >= maxShown {
-			s.shown = map[place]string{}
-		}
-		s.shown[at] = text
+	lines, ok := s.known[at]
+	if ok {
+		return lines
 	}
-	return append(b, text...)
+	for _, l := range s.process.SourceLines(f.File, f.Module, f.Line, s.around) {
+		lines = append(lines, report.SourceLine{Number: l.Number, Text: strings.TrimRight(l.Text, " \t\r")})
+	}
+	if s.known == nil || len(s.known) >= maxKnown {
+		s.known = map[place][]report.SourceLine{}
+	}
+	s.known[at] = lines
+	return lines
 }
 
-func (s *sources) render(f *report.Frame, paint painter) string {
-	var b strings.Builder
-	for _, l := range s.process.SourceLines(f.File, f.Module, f.Line, s.around) {
+// appendSource appends the source lines of a frame.
+func appendSource(b []byte, f *report.Frame, paint painter) []byte {
+	for i := range f.Source {
+		l := &f.Source[i]
 		text := strings.TrimRight(fmt.Sprintf("%6d  %s", l.Number, plain(l.Text)), " \t")
 		if l.Number == f.Line {
-			fmt.Fprintf(&b, "     > %s\n", text)
+			b = fmt.Appendf(b, "     > %s\n", text)
 		} else {
-			fmt.Fprintf(&b, "       %s\n", paint.dim(text))
+			b = fmt.Appendf(b, "       %s\n", paint.dim(text))
 		}
 	}
-	return b.String()
+	return b
 }

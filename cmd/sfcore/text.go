@@ -22,7 +22,6 @@ type textFormat struct {
 	part    part // of each stack
 	columns columns
 	width   int // of the terminal; 0 for none
-	sources *sources
 	image   *core.Image // of the process; nil for a report
 	memos   *sync.Pool  // of lineMemos; nil for none
 	memo    lineMemo    // of the thread that is being written
@@ -114,7 +113,7 @@ func (w *textFormat) thread(b []byte, r *document.Thread) []byte {
 		own.memo = w.memos.Get().(lineMemo)
 		defer w.memos.Put(own.memo)
 	}
-	return own.stop(own.frames(b, r.Frames), &r.Stop)
+	return own.scene(own.stop(own.frames(b, r.Frames), &r.Stop), r.Scene)
 }
 
 // maxRanges is how many ids and ranges of ids of a group are printed: a few lines.

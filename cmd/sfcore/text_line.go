@@ -196,7 +196,7 @@ func (w *textFormat) frame(b []byte, f *report.Frame) []byte {
 	b = append(b, "  #"...)
 	b = append(pad(strconv.AppendInt(b, int64(f.Index), 10), start, 6), ' ')
 	b = w.memo.append(b, f, len(b)-start, w.line)
-	b = w.sources.append(append(b, '\n'), f, w.paint)
+	b = appendSource(append(b, '\n'), f, w.paint)
 	return w.variables(w.workings(b, f), f)
 }
 

@@ -10,6 +10,7 @@ const (
 	SymSize = 24 // bytes of an Elf64_Sym
 
 	SymNotype   = 0 // STT_*
+	SymObject   = 1
 	SymFunc     = 2
 	SymGNUIFunc = 10
 

@@ -114,7 +114,7 @@ func TestNumbersOfELF(t *testing.T) {
 		"PT_LOAD": {ProgLoad, 1}, "PT_DYNAMIC": {ProgDynamic, 2}, "PT_INTERP": {ProgInterp, 3}, "PT_NOTE": {ProgNote, 4}, "PT_PHDR": {ProgPhdr, 6},
 		"PT_GNU_EH_FRAME": {ProgGNUEHFrame, 0x6474e550}, "PT_GNU_SFRAME": {ProgGNUSFrame, 0x6474e554}, "PF_X": {ProgExec, 1}, "PF_W": {ProgWrite, 2},
 		"ET_REL": {TypeRel, 1}, "ET_EXEC": {TypeExec, 2}, "ET_DYN": {TypeDyn, 3}, "ET_CORE": {TypeCore, 4},
-		"STT_FUNC": {SymFunc, 2}, "STT_GNU_IFUNC": {SymGNUIFunc, 10}, "SHN_LORESERVE": {ShnLoreserve, 0xff00}, "SHN_XINDEX": {ShnXindex, 0xffff},
+		"STT_OBJECT": {SymObject, 1}, "STT_FUNC": {SymFunc, 2}, "STT_GNU_IFUNC": {SymGNUIFunc, 10}, "SHN_LORESERVE": {ShnLoreserve, 0xff00}, "SHN_XINDEX": {ShnXindex, 0xffff},
 		"DT_NULL": {dynNull, 0}, "DT_HASH": {dynHash, 4}, "DT_STRTAB": {dynStrtab, 5}, "DT_SYMTAB": {dynSymtab, 6}, "DT_STRSZ": {dynStrsz, 10}, "DT_GNU_HASH": {dynGNUHash, 0x6ffffef5},
 		"NT_GNU_BUILD_ID": {noteGNUBuildID, 3}, "ELFCOMPRESS_ZLIB": {compressZlib, 1}, "ELFCOMPRESS_ZSTD": {compressZstd, 2},
 	} {

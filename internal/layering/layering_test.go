@@ -75,8 +75,9 @@ var imports = map[string]string{
 	"internal/perfdata": "arch memreader",
 	"internal/artifact": "internal/compressed internal/elfx",
 	"internal/cause":    "arch core internal/disasm",
+	"internal/heap":     "memreader",
 	"internal/waits":    "memreader report unwind",
-	"process":           "internal/cause internal/waits report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/dwarf/container internal/expression internal/resolve internal/debuginfod",
+	"process":           "internal/cause internal/heap internal/waits report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/dwarf/container internal/expression internal/resolve internal/debuginfod",
 
 	"internal/funcname":         "",
 	"report/signature":          "internal/funcname report unwind",

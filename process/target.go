@@ -1,0 +1,158 @@
+package process
+
+import (
+	"fmt"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/heap"
+	"github.com/sfcore/sfcore/memreader"
+	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
+)
+
+// targets says what registers point to.
+type targets struct {
+	walker *Walker
+	stack  *Stack
+	heap   *memoryHeap
+	other  *Walker // of other threads; nil at first
+}
+
+func (w *Walker) newTargets(s *Stack) *targets {
+	return &targets{walker: w, stack: s, heap: w.process.newHeap()}
+}
+
+// of says what is at an address. meant is set if it is known that the value is used as an
+// address, for which nothing may be mapped.
+func (t *targets) of(addr uint64, meant bool) report.Target {
+	p := t.walker.process
+	mapping := p.img.Mapping(addr)
+	switch m := p.modules.At(addr); {
+	case addr < nullPages || mapping == nil && m == nil:
+		if !meant {
+			return report.Target{}
+		}
+		return report.Target{Kind: report.KindUnmapped, Text: "not mapped"}
+	case m != nil:
+		if name, start := t.walker.codeName(addr); name != "" {
+			return report.Target{Kind: report.KindCode, Text: withOffset(name, addr-start) + " in " + m.Name()}
+		}
+		kind := report.KindData
+		if mapping != nil && mapping.Exec {
+			kind = report.KindCode
+		}
+		if name, start, ok := m.Object(addr); ok {
+			return report.Target{Kind: kind, Text: withOffset(name, addr-start) + " in " + m.Name()}
+		}
+		return report.Target{Kind: kind, Text: fmt.Sprintf("%s+%#x", m.Name(), addr-m.Bias)}
+	}
+	if text := t.ofStack(addr, mapping); text != "" {
+		return report.Target{Kind: report.KindStack, Text: text}
+	}
+	if b, ok := t.heap.block(addr); ok {
+		return describeBlock(b, addr)
+	}
+	switch {
+	case mapping.Path != "" && mapping.Path[0] != '[':
+		return report.Target{Kind: report.KindFile, Text: fmt.Sprintf("%s, at offset %#x", mapping.Path, mapping.Off+addr-mapping.Lo)}
+	case mapping.Path != "":
+		return report.Target{Kind: report.KindMemory, Text: mapping.Path}
+	}
+	return report.Target{Kind: report.KindMemory, Text: fmt.Sprintf("memory without a file, at offset %#x of %#x", addr-mapping.Lo, mapping.Hi-mapping.Lo)}
+}
+
+func withOffset(name string, offset uint64) string {
+	if offset == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s+%#x", name, offset)
+}
+
+func describeBlock(b heap.Block, addr uint64) report.Target {
+	where := fmt.Sprintf("a block of %d bytes", b.Size)
+	if addr != b.Addr {
+		where = fmt.Sprintf("byte %d of ", int64(addr-b.Addr)) + where
+	}
+	if b.Free {
+		return report.Target{Kind: report.KindFreed, Text: where + " that was freed"}
+	}
+	return report.Target{Kind: report.KindHeap, Text: where + " of the heap"}
+}
+
+// ofStack says in which frame of a thread's stack an address is; "" if it is in none.
+func (t *targets) ofStack(addr uint64, mapping *core.Mapping) string {
+	if f := frameAt(t.walker.process.img.Arch, t.stack.Frames, addr); f != nil {
+		return "the stack" + t.inFrame(f)
+	}
+	img := t.walker.process.img
+	for i, walked := 0, 0; i < len(img.Threads) && mapping != nil && walked < maxOwners; i++ {
+		th := &img.Threads[i]
+		sp, ok := th.Regs.Get(img.Arch.SP)
+		if !ok || th == t.stack.Thread || addr < sp || !mapping.Contains(sp) {
+			continue
+		}
+		if t.other == nil {
+			t.other = t.walker.process.NewWalker()
+			t.other.unwinder.MaxFrames = min(maxOwnerFrames, t.other.unwinder.MaxFrames)
+		}
+		walked++
+		if f := frameAt(img.Arch, t.other.Walk(th).Frames, addr); f != nil {
+			return fmt.Sprintf("the stack of thread %d%s", th.ID, t.inFrame(f))
+		}
+	}
+	return ""
+}
+
+const (
+	// maxOwners bounds the threads whose stacks are walked for an address, and
+	// maxOwnerFrames the frames of each.
+	maxOwners      = 4
+	maxOwnerFrames = 1 << 10
+)
+
+// frameAt returns the frame that has an address on the stack; nil if there is none.
+func frameAt(a *arch.Arch, frames []unwind.Frame, addr uint64) *unwind.Frame {
+	for i := range frames {
+		f := &frames[i]
+		if sp, ok := f.Regs.Get(a.SP); ok && f.Trust != unwind.Guess && addr >= sp && addr < f.CFA {
+			return f
+		}
+	}
+	return nil
+}
+
+func (t *targets) inFrame(f *unwind.Frame) string {
+	if name, _ := t.walker.codeName(f.LookupPC()); name != "" {
+		return ", frame of " + name
+	}
+	return fmt.Sprintf(", frame of %#x", f.PC)
+}
+
+// memoryHeap is the heap of glibc's first arena, which ends at the break.
+type memoryHeap struct {
+	words  memreader.Words
+	lo, hi uint64 // 0 for none
+}
+
+// newHeap finds the heap by libc's variable for the break.
+func (p *Process) newHeap() *memoryHeap {
+	h := &memoryHeap{words: memreader.Words{R: p.Memory(), BigEndian: p.img.Arch.BigEndian}}
+	at, ok := p.modules.Address("__curbrk")
+	if !ok {
+		return h
+	}
+	end, err := h.words.Uint64(at)
+	if m := p.img.Mapping(end - 1); err == nil && end != 0 && m != nil {
+		h.lo, h.hi = m.Lo, end
+	}
+	return h
+}
+
+// block returns the block of the heap that an address is in.
+func (h *memoryHeap) block(addr uint64) (heap.Block, bool) {
+	if addr < h.lo || addr >= h.hi {
+		return heap.Block{}, false
+	}
+	return heap.Find(&h.words, h.lo, h.hi, addr)
+}
