@@ -63,6 +63,19 @@ func (p *Process) SourceLines(file, buildID string, line, around int) []SourceLi
 	return lines
 }
 
+// SourceFile returns where the source file that debug information names is on this
+// machine, without fetching it; "" if it is not there.
+func SourceFile(p *Process, file string) string {
+	files := p.modules.Resolver()
+	for name := range files.Sources(file, p.opts.substitutions()) {
+		if f, err := files.Open(name); err == nil {
+			f.Close()
+			return name
+		}
+	}
+	return ""
+}
+
 func (p *Process) openSource(file, buildID string) *os.File {
 	files := p.modules.Resolver()
 	for name := range files.Sources(file, p.opts.substitutions()) {

@@ -28,6 +28,8 @@ type btCommand struct {
 	filter  stackFilter
 	format  string
 	color   string
+	links   string // --hyperlinks
+	out     *output
 	threads []int
 	frames  part
 	columns columns
@@ -115,6 +117,7 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	f := cmd.Flags()
 	f.StringVar(&c.format, "format", "text", formatHelp+"; or markdown (for tickets)")
 	f.StringVar(&c.color, "color", "auto", "colour the text: auto, always or never")
+	f.StringVar(&c.links, "hyperlinks", "auto", "link lines to source files that are here: auto (in terminals that have links), always or never")
 	f.BoolVar(&c.redact, "redact", false, redactHelp)
 	f.BoolVar(&c.sandbox, "sandbox", false, "give up the rights to change files, run programs and use the network (Linux)")
 	f.Var(&c.user, "user", "with --sandbox: become `UID[:GID]`, without other groups, once the core is open")
@@ -129,7 +132,7 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	f.BoolVar(&c.full, "full", false, "print all there is of the thread that crashed, and of those of --thread: registers, what they point to, instructions, source lines, variables")
 	f.BoolVar(&c.raw, "raw", false, "with --locals: show strings and containers of standard libraries by their own members")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "say how each frame's caller was found, and why better methods failed")
-	for name, values := range map[string][]string{"format": stackFormats, "color": {"auto", "always", "never"}, "unwind": process.Methods(), "columns": columnWords()} {
+	for name, values := range map[string][]string{"format": stackFormats, "color": whens, "hyperlinks": whens, "unwind": process.Methods(), "columns": columnWords()} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return cmd
@@ -159,7 +162,8 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	if err := c.filter.check(); err != nil {
 		return err
 	}
-	paint, err := newPainter(c.color, cmd.OutOrStdout())
+	c.out = outputOf(cmd)
+	paint, err := newPainter(c.color, c.out)
 	if err != nil {
 		return err
 	}
@@ -177,6 +181,13 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	if c.user.Given && !c.sandbox {
 		return errors.New("--user needs --sandbox")
+	}
+	if _, err := wantsLinks(c.links, c.out); err != nil {
+		return err
+	}
+	if c.live.last() == 1 && !slices.Contains(pictures, c.format) { // a pager hides the end of what goes on
+		c.out.page(cmd)
+		defer c.out.close()
 	}
 	c.picture = newPicture(c.format, picture.Threads, c.redact, c.hidden(args)...)
 	if c.live.pid != 0 {
@@ -346,10 +357,13 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 
 // text returns how text looks; of a report if t is nil.
 func (c *btCommand) text(cmd *cobra.Command, paint painter, t *process.Process) textFormat {
-	text := textFormat{paint: paint, verbose: c.verbose, part: c.frames, columns: c.columns, width: widthOf(cmd.OutOrStdout())}
+	text := textFormat{paint: paint, verbose: c.verbose, part: c.frames, columns: c.columns, width: c.out.width()}
 	text.memos = &sync.Pool{New: func() any { return lineMemo{} }}
 	if t != nil {
 		text.image = t.Image()
+		if wants, _ := wantsLinks(c.links, c.out); wants {
+			text.links = newHyperlinks(t)
+		}
 	}
 	return text
 }

@@ -80,16 +80,21 @@ func (c *diffCommand) run(cmd *cobra.Command, args []string) error {
 	if c.redact && c.format != "html" {
 		return errors.New("--redact needs --format html")
 	}
-	paint, err := newPainter(c.color, cmd.OutOrStdout())
+	show := outputOf(cmd)
+	paint, err := newPainter(c.color, show)
 	if err != nil {
 		return err
 	}
+	if c.format != "html" {
+		show.page(cmd)
+	}
+	defer show.close()
 	moments, err := c.read(cmd.Context(), cmd.ErrOrStderr(), args)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	if err := errors.Join(c.write(out, moments, textFormat{paint: paint, width: widthOf(cmd.OutOrStdout())}), out.Flush()); err != nil {
+	if err := errors.Join(c.write(out, moments, textFormat{paint: paint, width: show.width()}), out.Flush()); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
 	for i := 0; i < len(moments); {

@@ -20,6 +20,9 @@ var pictures = []string{"html", "pprof", "speedscope"}
 // withModules are the formats that describe modules.
 var withModules = append([]string{"json", "jsonl", "markdown"}, pictures...)
 
+// whens are the values of flags that ask when something is done.
+var whens = []string{"auto", "always", "never"}
+
 const (
 	formatHelp = "print text, json (one document), jsonl (one line per thread), folded (for flame graphs), html (one page to look at), pprof or speedscope"
 	redactHelp = "with html, pprof or speedscope: leave out directories, addresses of servers and numbers of users"

@@ -90,7 +90,7 @@ how long the process stood still. Variables on the heap may need more --memory.`
 	f.BoolVar(&c.all, "all", false, "also print the goroutines of Go's runtime, and the variables of its functions")
 	f.Int64SliceVar(&c.ids, "goroutine", nil, "print only goroutine `ID` (repeatable)")
 	f.Lookup("goroutine").DefValue = ""
-	for name, values := range map[string][]string{"format": formats, "color": {"auto", "always", "never"}} {
+	for name, values := range map[string][]string{"format": formats, "color": whens} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return cmd
@@ -100,17 +100,22 @@ func (c *goroutinesCommand) run(cmd *cobra.Command, args []string) error {
 	if err := checkFormat(formats, c.format, c.group, c.redact, c.locals); err != nil {
 		return err
 	}
-	paint, err := newPainter(c.color, cmd.OutOrStdout())
+	show := outputOf(cmd)
+	paint, err := newPainter(c.color, show)
 	if err != nil {
 		return err
 	}
+	if !slices.Contains(pictures, c.format) {
+		show.page(cmd)
+	}
+	defer show.close()
 	t, err := c.openGo(cmd.Context(), args)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
 	l := &goroutineLister{command: c, process: t, out: bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)}
-	l.form = newGoroutineFormat(c.format, textFormat{paint: paint, width: widthOf(cmd.OutOrStdout())})
+	l.form = newGoroutineFormat(c.format, textFormat{paint: paint, width: show.width()})
 	if l.picture = newPicture(c.format, picture.Goroutines, c.redact, c.hidden(args)...); l.picture != nil {
 		hideMappings(l.picture, t)
 	}

@@ -72,6 +72,9 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 	if c.format != "text" && c.format != "json" {
 		return fmt.Errorf("--format: unknown format %q; use text or json", c.format)
 	}
+	show := outputOf(cmd)
+	show.page(cmd)
+	defer show.close()
 	t, err := c.open(cmd.Context(), args)
 	if err != nil {
 		return err

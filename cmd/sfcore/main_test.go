@@ -122,6 +122,7 @@ func TestExitCodes(t *testing.T) {
 		{"no file", []string{"bt", "--sysroot", dir, core}, exitIncomplete, "sfcore: no file for deep: copy"},
 		{"no column", []string{"bt", "--columns", "name,sp", core}, exitFailed, "there is no column \"sp\"; the columns are name,signature,"},
 		{"all of a picture", []string{"bt", "--full", "--format", "html", core}, exitFailed, "--full needs --format text, json, jsonl"},
+		{"no hyperlinks", []string{"bt", "--hyperlinks", "x", core}, exitFailed, "--hyperlinks: unknown value"},
 		{"a column twice", []string{"bt", "--columns", "pc,pc", core}, exitFailed, "column \"pc\" is there twice"},
 		{"columns of JSON", []string{"bt", "--format", "json", "--short", core}, exitFailed, "--columns and --short need --format text"},
 		{"no program", []string{"bt", "--sysroot", dir, core}, exitIncomplete, ""},

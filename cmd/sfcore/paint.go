@@ -2,27 +2,34 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
-
-	"golang.org/x/term"
 )
 
 // painter colours text, or leaves it as it is.
 type painter bool
 
-// newPainter decides by the --color flag, and by NO_COLOR [no-color.org].
-func newPainter(when string, out io.Writer) (painter, error) {
+// newPainter decides by the --color flag and, if that is auto, by NO_COLOR, CLICOLOR_FORCE
+// and CLICOLOR [no-color.org, bixense.com/clicolors].
+func newPainter(when string, out *output) (painter, error) {
 	switch when {
 	case "always":
 		return true, nil
 	case "never":
 		return false, nil
 	case "auto":
-		f, ok := out.(*os.File)
-		return painter(ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))), nil
+		return wantsColor(os.Getenv, out.terminal != nil), nil
 	}
 	return false, fmt.Errorf("--color: unknown value %q; use auto, always or never", when)
+}
+
+func wantsColor(env func(string) string, terminal bool) painter {
+	switch {
+	case env("NO_COLOR") != "":
+		return false
+	case env("CLICOLOR_FORCE") != "" && env("CLICOLOR_FORCE") != "0":
+		return true
+	}
+	return painter(terminal && env("CLICOLOR") != "0" && env("TERM") != "dumb")
 }
 
 // Colours, as parameters of the terminal's SGR sequence.
@@ -57,19 +64,3 @@ func (p painter) wrap(color, s string) string {
 
 func (p painter) dim(s string) string { return p.wrap(colorDim, s) }
 func (p painter) bad(s string) string { return p.wrap(colorBad, s) }
-
-// widthOf returns how many columns the terminal has that out is; 0 for something else.
-func widthOf(out io.Writer) int {
-	f, ok := out.(*os.File)
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width < leastWidth {
-		return 0
-	}
-	return width
-}
-
-// leastWidth is the width of the narrowest terminal for which lines are made to fit.
-const leastWidth = 40

@@ -22,6 +22,7 @@ type textFormat struct {
 	part    part // of each stack
 	columns columns
 	width   int // of the terminal; 0 for none
+	links   *hyperlinks
 	image   *core.Image // of the process; nil for a report
 	memos   *sync.Pool  // of lineMemos; nil for none
 	memo    lineMemo    // of the thread that is being written

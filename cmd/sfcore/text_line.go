@@ -26,6 +26,7 @@ type what struct {
 	file   string // "" for none
 	line   string // ":61"
 	module string // "" for none
+	link   string // to the file; "" for none
 }
 
 func describe(f *report.Frame, c *columns, verbose bool) (t what) {
@@ -173,7 +174,7 @@ func (t *what) append(b []byte, paint painter) []byte {
 		b = append(append(b, t.offset...), t.note...)
 	}
 	if t.file != "" {
-		b = append(append(joint(b, begin, " at "), t.file...), t.line...)
+		b = linked(joint(b, begin, " at "), t.link, t.file+t.line)
 	}
 	if t.module != "" {
 		b = append(joint(b, begin, " in "), t.module...)
@@ -211,6 +212,9 @@ func (w *textFormat) line(b []byte, f *report.Frame, used int) []byte {
 		}
 	}
 	text := describe(f, &w.columns, w.verbose)
+	if text.file != "" {
+		text.link = w.links.to(f.File, f.Line)
+	}
 	behind, right := w.behind(&text, used)
 	b = text.append(b, w.paint)
 	if len(behind) > 0 {
