@@ -38,7 +38,7 @@ func (p *Process) meaning(s *core.Signal) (report.Fault, string) {
 	case s.Name == "SIGTRAP" && s.CodeName == "SI_KERNEL":
 		return report.FaultBreakpoint, "a breakpoint instruction, which programs also use to abort"
 	case s.Name == "SIGILL" && p.crashedAt(s)%p.img.Arch.InsnAlign != 0:
-		return report.FaultBadCall, fmt.Sprintf("a call or jump to %#x, where no instruction can begin", p.crashedAt(s))
+		return report.FaultBadCall, fmt.Sprintf("a call, jump or return to %#x, where no instruction can begin", p.crashedAt(s))
 	case s.Name == "SIGILL":
 		return report.FaultIllegal, "the processor refused this instruction"
 	}
@@ -74,13 +74,13 @@ func (p *Process) meaningOfAccess(s *core.Signal) (report.Fault, string) {
 	}
 	switch {
 	case s.CodeName == "BUS_ADRERR":
-		return report.FaultPastFile, fmt.Sprintf("an access to %#x, where the mapped file has no bytes", s.Address)
+		return report.FaultPastFile, fmt.Sprintf("an access to %#x, for which the mapped file has no bytes, or the kernel could not get them", s.Address)
 	case s.CodeName == "BUS_ADRALN":
 		return report.FaultMisaligned, fmt.Sprintf("a misaligned access to %#x", s.Address)
 	case s.Address == pc && pc < nullPages:
-		return report.FaultNullCall, fmt.Sprintf("a call or jump to %#x, as through a null pointer", pc)
+		return report.FaultNullCall, fmt.Sprintf("a call, jump or return to %#x, as by a call through a null pointer", pc)
 	case s.Address == pc:
-		return report.FaultBadCall, fmt.Sprintf("a call or jump to %#x, %s", pc, where)
+		return report.FaultBadCall, fmt.Sprintf("a call, jump or return to %#x, %s", pc, where)
 	case s.Address < nullPages:
 		return report.FaultNullAccess, fmt.Sprintf("an access to %#x, as through a null pointer", s.Address)
 	case sp != 0 && s.Address < sp+nullPages && s.Address+guardSize > sp && !p.dumped(s.Address):

@@ -2,8 +2,10 @@ package process
 
 import (
 	"encoding/binary"
+	"regexp"
 	"strings"
 
+	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/cause"
 	"github.com/sfcore/sfcore/internal/disasm"
@@ -41,6 +43,7 @@ func (p *Process) facts(s *core.Signal) *cause.Facts {
 		}
 		return f
 	}
+	f.Called = p.calledThroughPointer(words, &th.Regs)
 	if m := p.modules.At(pc); m != nil {
 		m.Image() // whose bytes memory has from now on
 	}
@@ -49,11 +52,39 @@ func (p *Process) facts(s *core.Signal) *cause.Facts {
 	if inst := disasm.Decode(p.img.Arch, code[:n], pc, nil); inst.Valid {
 		f.Text, f.Effect = inst.Text, disasm.EffectOf(p.img.Arch, code[:n], pc)
 	}
+	f.Freed = func(reg arch.Reg) (string, bool) { return p.loadedFromFreed(th, reg) }
 	if f.At == nil || f.Guarded {
 		p.addStack(f, th)
 	}
 	return f
 }
+
+// calledThroughPointer reports whether the return address of a function that has executed
+// nothing follows a call which does not tell its target.
+func (p *Process) calledThroughPointer(words *memreader.Words, regs *arch.Regs) bool {
+	a := p.img.Arch
+	ra, ok := uint64(0), false
+	if a.LR != arch.NoReg {
+		ra, ok = regs.Get(a.LR)
+	} else if sp, known := regs.Get(a.SP); known {
+		v, err := words.Uint64(sp)
+		ra, ok = v, err == nil
+	}
+	m := p.modules.At(ra)
+	if !ok || m == nil {
+		return false
+	}
+	m.Image() // whose bytes memory has from now on
+	before := make([]byte, maxCall)
+	if n, _ := p.Memory().ReadMem(before, ra-maxCall); n < maxCall || !a.EndsInCall(before) {
+		return false
+	}
+	_, direct := a.CallTarget(before, ra)
+	return !direct
+}
+
+// maxCall is how many bytes before a return address [arch.Arch.EndsInCall] wants.
+const maxCall = 8
 
 // gotSignal returns the thread that got the signal; nil if it is unknown.
 func (p *Process) gotSignal(s *core.Signal) *core.Thread {
@@ -111,6 +142,13 @@ func (p *Process) addStack(f *cause.Facts, th *core.Thread) {
 			if (n.Func == "abort" || n.Func == "__GI_abort") && i+1 < len(stack.Frames) {
 				f.ByLibc = p.ofLibc(w, fr.LookupPC(), stack.Frames[i+1].LookupPC())
 				f.Message = p.abortMessage(fr.LookupPC())
+				f.Sanitizer = p.sanitizer(w, stack.Frames[i+1:])
+			}
+			switch name, _, _ := strings.Cut(n.demangled, "::<"); name {
+			case "runtime.fatalpanic":
+				f.Panic = p.goPanic(&fr.Regs)
+			case "std::panicking::begin_panic", "core::panicking::panic_fmt":
+				f.Panic, f.PanicAt = p.rustPanic(name, fr)
 			}
 		}
 	}
@@ -133,6 +171,35 @@ func (p *Process) ofLibc(w *Walker, abort, caller uint64) bool {
 	}
 	return !m.Main
 }
+
+// sanitizer returns the function by which the program called the sanitizer whose code the
+// innermost of the frames are of: a library or, in programs that contain it, functions of
+// its namespaces; "" if they are of something else.
+func (p *Process) sanitizer(w *Walker, frames []unwind.Frame) (entry string) {
+	for i := range frames {
+		n := w.name(frames[i].LookupPC())
+		if len(n.names) == 0 || n.module == nil {
+			return ""
+		}
+		name := n.names[len(n.names)-1].demangled
+		switch {
+		case strings.HasPrefix(name, "__sanitizer::"), sanitizerName.MatchString(name):
+		case i > 0 || sanitizerFile.MatchString(n.module.Name()):
+			if !sanitizerFile.MatchString(n.module.Name()) {
+				return entry
+			}
+		default:
+			return ""
+		}
+		entry, _, _ = strings.Cut(name, "(")
+	}
+	return ""
+}
+
+var (
+	sanitizerName = regexp.MustCompile(`^__(asan|hwasan|ubsan|tsan|msan|lsan)(_|::)`)
+	sanitizerFile = regexp.MustCompile(`^lib(asan|hwasan|ubsan|tsan|lsan)\.so|^libclang_rt\.`)
+)
 
 // abortMessage returns what the libc of a pc noted before it aborted [glibc
 // include/stdlib.h: struct abort_msg_s]; "" for nothing.

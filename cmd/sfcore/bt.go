@@ -244,7 +244,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	}
 
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	form := newFormat(c.format, c.text(cmd, paint, t))
+	form := newFormat(c.format, c.text(paint, t))
 	head := t.Head()
 	if c.picture != nil {
 		hideMappings(c.picture, t)
@@ -356,7 +356,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 }
 
 // text returns how text looks; of a report if t is nil.
-func (c *btCommand) text(cmd *cobra.Command, paint painter, t *process.Process) textFormat {
+func (c *btCommand) text(paint painter, t *process.Process) textFormat {
 	text := textFormat{paint: paint, verbose: c.verbose, part: c.frames, columns: c.columns, width: c.out.width()}
 	text.memos = &sync.Pool{New: func() any { return lineMemo{} }}
 	if t != nil {

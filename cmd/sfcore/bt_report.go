@@ -58,7 +58,7 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 	if c.grouped() {
 		threads, groups = groupReported(threads)
 	}
-	form := newFormat(c.format, c.text(cmd, paint, nil))
+	form := newFormat(c.format, c.text(paint, nil))
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	_, _ = out.Write(form.head(doc))
 	separator, printed, shown, cut, guessed := "", 0, 0, 0, 0

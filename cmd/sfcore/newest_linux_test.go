@@ -19,7 +19,7 @@ func TestLastOf(t *testing.T) {
 		{file: "e", time: at(10), keeper: kernel, why: "this is a text file"},
 	}
 	for program, want := range map[string]string{
-		"": "d", "/usr/bin/server": "a", "/opt/server": "b", "/opt/a-name-of-15-bytes": "c", "/usr/bin/other": "d", "/bin/none": "", "/opt/a-name-of-15": "",
+		"": "d", "/usr/bin/server": "a", "/opt/server": "b", "/opt/a-name-of-15-bytes": "c", "/usr/bin/other": "d", "/bin/none": "", "/opt/a-name-of-15": "", "/opt/server-2": "",
 	} {
 		got := ""
 		if f := lastOf(all, program); f != nil {

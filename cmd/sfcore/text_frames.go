@@ -71,7 +71,7 @@ func (w *textFormat) frames(b []byte, frames []report.Frame) []byte {
 	for i := 0; i < len(frames); {
 		if i == lo {
 			b = fmt.Appendf(b, "  ... %s left out (--frames)\n", countOf(hi-lo, "frame is", "frames are"))
-			i, printed = hi, 0
+			i = hi
 			continue
 		}
 		end := len(frames)

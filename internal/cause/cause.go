@@ -27,6 +27,9 @@ type Facts struct {
 	At, PC, SP, Above *core.Mapping
 	// Guarded is set if At is known to hold no data, as a guard page does.
 	Guarded bool
+	// Called is set if the return address, where it is before a function has executed
+	// anything, follows a call through a pointer.
+	Called bool
 	// Functions are those of the stack, the innermost first, with their demangled names;
 	// CFAs are of its frames that are no guesses.
 	Functions []string
@@ -37,6 +40,15 @@ type Facts struct {
 	ByLibc  bool
 	// Exception is what was thrown and not caught; nil if that is not known.
 	Exception *Exception
+	// Panic is what a program in Go or Rust panics with, and PanicAt the place; "" for
+	// unknown.
+	Panic, PanicAt string
+	// Sanitizer is the function by which the program called the sanitizer that called
+	// abort; "" for none.
+	Sanitizer string
+	// Freed reports whether the value of a register was read from freed memory right
+	// before, and says by what instruction from where.
+	Freed func(arch.Reg) (string, bool)
 	// Load reads an integer of the process.
 	Load func(addr uint64, size int) (uint64, bool)
 }
@@ -71,8 +83,8 @@ func Explain(f *Facts) *Cause {
 
 // rules are in an order in which the first that holds is the cause.
 var rules = []func(*Facts) *Cause{
-	sent, message, exception, abort,
-	badPC, privileged, nonCanonical, misaligned, stackOverflow, nullPointer, pastFile, forbidden,
+	sent, message, exception, goPanic, rustPanic, sanitizer, abort,
+	badPC, privileged, usedAfterFree, nonCanonical, misaligned, stackOverflow, nullPointer, pastFile, forbidden,
 	division, breakpoint, undefined, seccomp,
 }
 

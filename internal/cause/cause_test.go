@@ -74,18 +74,38 @@ func aborted(message string, e *Exception, functions ...string) *Facts {
 	return f
 }
 
+// panics makes the facts of a panic that aborts.
+func panics(text, place string, functions ...string) *Facts {
+	f := aborted("", nil, functions...)
+	f.Panic, f.PanicAt, f.ByLibc = text, place, false
+	return f
+}
+
+func reportedBy(entry string) *Facts {
+	f := aborted("", nil, "raise", "abort", "main")
+	f.Sanitizer, f.ByLibc = entry, false
+	return f
+}
+
+// freed adds that a register was read from freed memory.
+func freed(f *Facts, reg arch.Reg) *Facts {
+	f.Freed = func(r arch.Reg) (string, bool) { return "it was loaded from a freed block", r == reg }
+	return f
+}
+
 const (
-	load    = "\x8b\x40\x08"             // mov 0x8(%rax),%eax
-	loadSum = "\x8b\x04\x90"             // mov (%rax,%rdx,4),%eax
-	store   = "\xc7\x00\x01\x00\x00\x00" // movl $1,(%rax)
-	push    = "\x50"                     // push %rax
-	call    = "\xff\xd0"                 // call *%rax
-	vector  = "\x0f\x29\x00"             // movaps %xmm0,(%rax)
-	loose   = "\x0f\x11\x00"             // movups %xmm0,(%rax)
-	divide  = "\xf7\xf9"                 // idiv %ecx
-	divMem  = "\xf7\x38"                 // idivl (%rax)
-	halt    = "\xf4"                     // hlt
-	ud2     = "\x0f\x0b"
+	load       = "\x8b\x40\x08"             // mov 0x8(%rax),%eax
+	loadSum    = "\x8b\x04\x90"             // mov (%rax,%rdx,4),%eax
+	loadEither = "\x8b\x04\x10"             // mov (%rax,%rdx),%eax
+	store      = "\xc7\x00\x01\x00\x00\x00" // movl $1,(%rax)
+	push       = "\x50"                     // push %rax
+	call       = "\xff\xd0"                 // call *%rax
+	vector     = "\x0f\x29\x00"             // movaps %xmm0,(%rax)
+	loose      = "\x0f\x11\x00"             // movups %xmm0,(%rax)
+	divide     = "\xf7\xf9"                 // idiv %ecx
+	divMem     = "\xf7\x38"                 // idivl (%rax)
+	halt       = "\xf4"                     // hlt
+	ud2        = "\x0f\x0b"
 )
 
 // Each cause is named, and not its twin, which looks like it.
@@ -99,6 +119,7 @@ func TestExplain(t *testing.T) {
 		return m
 	}
 	frames := func(f *Facts, cfas ...uint64) *Facts { f.CFAs = cfas; return f }
+	called := func(f *Facts) *Facts { f.Called = true; return f }
 	guarded := func(f *Facts) *Facts { f.Guarded = true; return f }
 	deep := []uint64{stackLo + 0x100, stackLo + 0x200, stackLo + 0x300}
 	for name, tt := range map[string]struct {
@@ -108,13 +129,18 @@ func TestExplain(t *testing.T) {
 		"null pointer":                  {made(load, segv("SEGV_MAPERR", 8), regs(rax, 0)), "null-access", "an access through a null pointer, at offset 0x8"},
 		"a small number for a pointer":  {made(load, segv("SEGV_MAPERR", 0x18), regs(rax, 0x10)), "bad-pointer", "an access to 0x18 through a pointer that is 0x10, and not null"},
 		"an index from null":            {made(loadSum, segv("SEGV_MAPERR", 40), regs(rax, 0, rdx, 10)), "null-access", "an access through a null pointer, with an index, to 0x28"},
+		"either may be the pointer":     {made(loadEither, segv("SEGV_MAPERR", 40), regs(rax, 0, rdx, 40)), "", ""},
+		"either, the other way":         {made(loadEither, segv("SEGV_MAPERR", 40), regs(rax, 40, rdx, 0)), "", ""},
+		"both are null":                 {made(loadEither, segv("SEGV_MAPERR", 0), regs(rax, 0, rdx, 0)), "null-access", "an access through a null pointer, at offset 0x0"},
 		"null without the instruction":  {made("", segv("SEGV_MAPERR", 8), regs(rax, 0)), "", ""},
 		"another operand than at fault": {made(load, segv("SEGV_MAPERR", 0x800), regs(rax, 0)), "", ""},
 		"a register that is unknown":    {made("\x8b\x43\x08", segv("SEGV_MAPERR", 8), regs(rax, 0)), "", ""},
 
-		"null call":                {made("", segv("SEGV_MAPERR", 0), regs(pc, 0)), "null-call", "a call or jump through a null pointer"},
-		"call of a small number":   {made("", segv("SEGV_MAPERR", 0x10), regs(pc, 0x10)), "bad-call", "a call or jump to 0x10, where nothing is mapped"},
-		"call of data":             {made("", segv("SEGV_ACCERR", data.Lo), regs(pc, data.Lo)), "data-call", "a call or jump to 0x500000, which is data and not code"},
+		"null call":                {called(made("", segv("SEGV_MAPERR", 0), regs(pc, 0))), "null-call", "a call through a null pointer"},
+		"call of a small number":   {called(made("", segv("SEGV_MAPERR", 0x10), regs(pc, 0x10))), "bad-call", "a call to 0x10, where nothing is mapped"},
+		"call of data":             {called(made("", segv("SEGV_ACCERR", data.Lo), regs(pc, data.Lo))), "data-call", "a call to 0x500000, which is data and not code"},
+		"return to null":           {made("", segv("SEGV_MAPERR", 0), regs(pc, 0)), "bad-pc", "a call, jump or return to 0x0, where nothing is mapped"},
+		"return to data":           {made("", segv("SEGV_ACCERR", data.Lo), regs(pc, data.Lo)), "bad-pc", "a call, jump or return to 0x500000, which is data"},
 		"call of what is unknown":  {made("", segv("SEGV_ACCERR", 0x700000), regs(pc, 0x700000)), "", ""},
 		"call of what may be code": {made("", segv("SEGV_PKUERR", data.Lo), regs(pc, data.Lo)), "", ""},
 
@@ -139,7 +165,7 @@ func TestExplain(t *testing.T) {
 		"read and write":           {made("\x01\x00", segv("SEGV_ACCERR", data.Lo), regs(rax, data.Lo)), "", ""},
 		"a protection key forbids": {made(store, segv("SEGV_PKUERR", ro.Lo), regs(rax, ro.Lo)), "", ""},
 
-		"past a file":          {made(load, core.Signal{Name: "SIGBUS", CodeName: "BUS_ADRERR", HasAddress: true, Address: ro.Lo}, nil), "past-file", "an access to 0x600000, where the mapped file has no bytes (/bin/p)"},
+		"past a file":          {made(load, core.Signal{Name: "SIGBUS", CodeName: "BUS_ADRERR", HasAddress: true, Address: ro.Lo}, nil), "past-file", "an access to 0x600000, for which the mapped file has no bytes, or the kernel could not get them (/bin/p)"},
 		"SIGBUS, sent":         {made(load, core.Signal{Name: "SIGBUS", CodeName: "SI_USER", HasSender: true, SenderPID: 9, SenderUID: 5}, nil), "sent", "process 9 of user 5 sent the signal"},
 		"sent from outside":    {made(load, core.Signal{Name: "SIGTERM", CodeName: "SI_USER", HasSender: true}, nil), "sent", "a process outside of its pid namespace sent the signal"},
 		"division by zero":     {made(divide, core.Signal{Name: "SIGFPE", CodeName: "FPE_INTDIV"}, regs(rcx, 0xffffffff00000000)), "division", "an integer was divided by zero"},
@@ -171,6 +197,25 @@ func TestExplain(t *testing.T) {
 		"out of memory":       {aborted("", &Exception{Type: "std::bad_alloc"}, "abort", "std::terminate()", "__cxa_throw"), "exception", "memory ran out,"},
 		"terminate by itself": {aborted("", &Exception{"std::runtime_error", "no disk"}, "abort", "std::terminate()", "main"), "terminate", "std::terminate was called"},
 		"a caught exception":  {aborted("", &Exception{"std::runtime_error", "no disk"}, "abort", "main"), "abort", "the program called abort"},
+
+		"Go's panic":          {panics("no disk", "", "runtime.raise.abi0", "runtime.fatalpanic", "runtime.gopanic", "main.main"), "go-panic", "a panic of Go was not recovered: no disk"},
+		"a signal in a panic": {panics("no disk", "", "runtime.raise.abi0", "syscall.Kill", "main.main.func1", "runtime.gopanic", "main.main"), "self", "the program sent itself the signal"},
+		"Go's runtime fails":  {panics("", "", "runtime.raise.abi0", "runtime.fatalthrow", "runtime.throw"), "go-fatal", "Go's runtime found an error"},
+		"a name with a dot":   {panics("", "", "runtime.raise.abi0", "abort.Now", "main.main"), "self", "the program sent itself the signal"},
+		"Rust's panic":        {panics("no disk", "src/a.rs:7", "abort", "__rustc::rust_panic", "core::panicking::panic_fmt"), "rust-panic", "a panic of Rust: no disk, at src/a.rs:7"},
+		"an index of Rust":    {panics("", "src/a.rs:7", "abort", "rust_panic", "core::panicking::panic_fmt", "core::panicking::panic_bounds_check"), "rust-panic", "a panic of Rust: an index is out of bounds, at src/a.rs:7"},
+		"Rust's abort":        {panics("", "", "abort", "std::process::abort", "main"), "abort", "the program called abort"},
+		"AddressSanitizer":    {reportedBy("__asan_report_load8"), "sanitizer", "AddressSanitizer reported a bad read of 8 bytes"},
+		"of any size":         {reportedBy("__asan_report_store_n"), "sanitizer", "AddressSanitizer reported a bad write"},
+		"undefined behaviour": {reportedBy("__ubsan_handle_add_overflow_abort"), "sanitizer", "UndefinedBehaviorSanitizer reported undefined behaviour: add overflow"},
+		"a wrapper":           {reportedBy("__interceptor_memcpy"), "abort", "the program called abort"},
+		"no sanitizer":        {reportedBy(""), "abort", "the program called abort"},
+
+		"read after it was freed": {freed(made(load, segv("SEGV_MAPERR", 0x18), regs(rax, 0x10)), rax), "use-after-free", "an access to 0x18 through a pointer that was read from memory that malloc has as free"},
+		"garbage of freed memory": {freed(made(load, general(), regs(rax, 0xdead000000000000)), rax), "use-after-free", "an access to 0xdead000000000008"},
+		"another register was":    {freed(made(load, general(), regs(rax, 0xdead000000000000)), rdx), "non-canonical", "an access to 0xdead000000000008"},
+		"freed, and not at fault": {freed(made(load, segv("SEGV_MAPERR", 0x800), regs(rax, 0x10)), rax), "", ""},
+		"freed, sent by itself":   {func() *Facts { f := freed(made(load, own("SIGSEGV"), regs(rax, 0x10)), rax); f.Own = true; return f }(), "self", "the program sent itself"},
 
 		"no signal":    {&Facts{}, "", ""},
 		"no registers": {&Facts{Signal: &core.Signal{Name: "SIGABRT"}}, "", ""},

@@ -62,16 +62,25 @@ func badPC(f *Facts) *Cause {
 	if at, fault := f.address(); !ok || !fault || at != pc || f.Text != "" && f.PC != nil && f.PC.Exec {
 		return nil
 	}
-	evidence := []string{fmt.Sprintf("the pc is %#x", pc)}
+	c := &Cause{Evidence: []string{fmt.Sprintf("the pc is %#x", pc)}}
 	switch {
-	case pc == 0:
-		return &Cause{"null-call", "a call or jump through a null pointer", evidence}
 	case f.PC == nil && f.Signal.CodeName == "SEGV_MAPERR":
-		return &Cause{"bad-call", fmt.Sprintf("a call or jump to %#x, where nothing is mapped", pc), evidence}
+		c.Kind, c.Text = "bad-call", fmt.Sprintf("a call to %#x, where nothing is mapped", pc)
 	case f.PC != nil && !f.PC.Exec && f.Signal.CodeName == "SEGV_ACCERR":
-		return &Cause{"data-call", fmt.Sprintf("a call or jump to %#x, which is data and not code%s", pc, pathOf(f.PC)), evidence}
+		c.Kind, c.Text = "data-call", fmt.Sprintf("a call to %#x, which is data and not code%s", pc, pathOf(f.PC))
+	default:
+		return nil
 	}
-	return nil
+	switch {
+	case !f.Called: // by a return, perhaps, through a stack that was written over
+		c.Kind, c.Text = "bad-pc", strings.Replace(c.Text, "a call to", "a call, jump or return to", 1)
+	case pc == 0:
+		c.Kind, c.Text = "null-call", "a call through a null pointer"
+		fallthrough
+	default:
+		c.Evidence = append(c.Evidence, "the return address follows a call through a pointer")
+	}
+	return c
 }
 
 func pathOf(m *core.Mapping) string {
@@ -186,7 +195,9 @@ func nullPointer(f *Facts) *Cause {
 	switch {
 	case !known:
 		return nil
-	case base == 0 && o.Index == arch.NoReg:
+	case o.Index != arch.NoReg && o.Scale == 1 && at != o.Disp: // either may be the pointer
+		return nil
+	case base == 0 && (o.Index == arch.NoReg || at == o.Disp):
 		return &Cause{"null-access", fmt.Sprintf("an access through a null pointer, at offset %#x", at), f.evidence(o)}
 	case base == 0:
 		return &Cause{"null-access", fmt.Sprintf("an access through a null pointer, with an index, to %#x", at), f.evidence(o)}
@@ -194,12 +205,13 @@ func nullPointer(f *Facts) *Cause {
 	return &Cause{"bad-pointer", fmt.Sprintf("an access to %#x through a pointer that is %#x, and not null", at, base), f.evidence(o)}
 }
 
-// pastFile is for mappings that are longer than their file.
+// pastFile is for mappings that are longer than their file. The kernel says the same where
+// a file system is full or fails.
 func pastFile(f *Facts) *Cause {
 	if !f.is("SIGBUS", "BUS_ADRERR") {
 		return nil
 	}
-	return &Cause{"past-file", fmt.Sprintf("an access to %#x, where the mapped file has no bytes%s", f.Signal.Address, pathOf(f.At)), []string{"the code of the signal is BUS_ADRERR"}}
+	return &Cause{"past-file", fmt.Sprintf("an access to %#x, for which the mapped file has no bytes, or the kernel could not get them%s", f.Signal.Address, pathOf(f.At)), []string{"the code of the signal is BUS_ADRERR"}}
 }
 
 // forbidden is for memory that is mapped and does not allow the access.

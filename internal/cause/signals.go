@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,16 +65,18 @@ func assertedAt(head string) string {
 	return ""
 }
 
-// calls reports whether a function of the stack has one of the names, or one of their parts
-// behind a dot.
+// calls reports whether a function of the stack has one of the names, with or without what
+// is behind it: parameters, and what compilers add to parts and copies of a function.
 func (f *Facts) calls(names ...string) bool {
 	return slices.ContainsFunc(f.Functions, func(fn string) bool {
-		fn, _, _ = strings.Cut(fn, ".")
-		fn, _, _ = strings.Cut(fn, " [clone")
-		fn, _, _ = strings.Cut(fn, "(")
-		return slices.Contains(names, strings.TrimPrefix(fn, "__GI_"))
+		return slices.ContainsFunc(names, func(name string) bool {
+			rest, ok := strings.CutPrefix(strings.TrimPrefix(fn, "__GI_"), name)
+			return ok && behindName.MatchString(rest)
+		})
 	})
 }
+
+var behindName = regexp.MustCompile(`^(\.(cold|part|isra|constprop|localalias|lto_priv|llvm|abi0)(\.\d+)*)*( \[clone.*|\(.*)?$`)
 
 // exception is for a C++ exception that nobody caught.
 func exception(f *Facts) *Cause {

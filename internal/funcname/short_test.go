@@ -23,6 +23,7 @@ func TestShort(t *testing.T) {
 		"std::allocator_traits<std::allocator<int> >::allocate(int)":                                               "std::allocator_traits<std::allocator<int>>::allocate",
 		"std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char> >::append(char)":      "std::string::append",
 		"bool operator< <int>(A<int> const&)":                                                                      "operator<<int>",
+		"f<&A::operator>, std::less<int> >(int)":                                                                   "f<&A::operator>>",
 		"a::operator->() const":                                                                                    "a::operator->",
 		"std::function<void (int)>::operator()(int) const":                                                         "std::function<void (int)>::operator()",
 		"T<(E)1, 2>::f()":                                     "T<(E)1, 2>::f",

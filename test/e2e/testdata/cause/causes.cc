@@ -32,6 +32,21 @@ volatile size_t many = 100;
 int numbers[8];
 sigjmp_buf back;
 
+struct node {
+	long kept[2]; // which free overwrites
+	node *next;
+	long value;
+};
+
+__attribute__((noinline)) long value_of_next(node *n) { return n->next->value; }
+
+__attribute__((noinline)) long free_then_value(node *n) {
+	node *next = n->next; // before n is freed
+	free(n);
+	asm volatile("" : "+r"(next), "+r"(n) : : "memory");
+	return next->value;
+}
+
 struct no_disk : std::runtime_error {
 	no_disk() : std::runtime_error("no disk") {}
 };
@@ -81,6 +96,8 @@ int main(int argc, char **argv) {
 	if (is("null-twin")) return ((volatile object *)small)->second;
 	if (is("null-call")) ((void (*)())zero)();
 	if (is("null-call-twin")) ((void (*)())small)();
+	if (is("null-return-twin")) asm volatile("xor %%eax, %%eax; push %%rax; ret" ::: "eax");
+	if (is("data-return-twin")) asm volatile("push %0; ret" ::"r"(page));
 	if (is("data-call")) ((void (*)())page)();
 	if (is("data-call-twin")) return *(volatile int *)closed;
 	if (is("overflow")) return recurse(1);
@@ -128,6 +145,19 @@ int main(int argc, char **argv) {
 	if (is("double-free-twin")) {
 		fprintf(stderr, "free(): double free detected in tcache 2\n");
 		abort();
+	}
+	if (is("freed") || is("freed-large") || is("freed-twin") || is("freed-before-twin")) {
+		size_t size = is("freed-large") ? 4000 : sizeof(node);
+		node *n = (node *)malloc(size);
+		void *behind = malloc(32); // so that it does not become a part of the top
+		n->next = (node *)wild;
+		if (is("freed-before-twin")) return free_then_value(n);
+		if (!is("freed-twin")) {
+			asm volatile("" : "+r"(n) : : "memory");
+			volatile uintptr_t v = (uintptr_t)n;
+			free((void *)v);
+		}
+		return value_of_next(n) + (behind != 0);
 	}
 	if (is("bad-free")) free((void *)(uintptr_t)&numbers[2]);
 	if (is("smashed")) asm volatile("call __stack_chk_fail");
