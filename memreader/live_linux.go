@@ -95,7 +95,8 @@ const (
 // is called with the number of complete copies; ReadAll ends when it returns
 // false.
 func (p *Live) ReadAll(copies []Copy, progress func(done int) (more bool)) {
-	local, remote := make([]unix.Iovec, 0, maxBatch), make([]unix.RemoteIovec, 0, maxBatch)
+	most := min(len(copies), maxBatch)
+	local, remote := make([]unix.Iovec, 0, most), make([]unix.RemoteIovec, 0, most)
 	for done := 0; done < len(copies); {
 		local, remote = local[:0], remote[:0]
 		size := 0

@@ -19,6 +19,9 @@ const (
 	// g0Size bounds the part of a thread's own stack that is returned, in bytes.
 	g0Size = 1 << 20
 
+	// minAddress is below all memory of programs, as vm.mmap_min_addr mostly is.
+	minAddress = 4096
+
 	// frameScan is the part of the stack above SP, in bytes, in which Follow
 	// searches for the goroutine that called C. maxCandidates bounds the words
 	// that it tries for one thread, which takes some hundred microseconds.
@@ -39,16 +42,16 @@ func Follow(a *arch.Arch, threads []arch.Regs, _ []memreader.Segment, mem memrea
 	}
 	words := memreader.Words{R: mem, BigEndian: a.BigEndian}
 	var found []memreader.Segment
-	var rest []uint64          // SP of threads whose register does not hold g
-	other := map[uint64]bool{} // what it holds instead, often the same in many
+	var rest []uint64 // SP of threads whose register does not hold g
+	maybe := maybeG(a, threads, abi.g, mem)
 	for i := range threads {
 		var t thread
 		g, _ := threads[i].Get(abi.g)
-		if g != 0 && !other[g] && t.learn(&words, g) == nil {
+		if maybe[g] && t.learn(&words, g) == nil {
 			found = append(found, t.ranges(&words)...)
 			continue
 		}
-		other[g] = true
+		delete(maybe, g) // often the same in many threads
 		if sp, ok := threads[i].Get(a.SP); ok {
 			rest = append(rest, sp)
 		}
@@ -71,6 +74,44 @@ func Follow(a *arch.Arch, threads []arch.Regs, _ []memreader.Segment, mem memrea
 	}
 	return found
 }
+
+// allReader reads many pieces of memory with few system calls.
+type allReader interface {
+	ReadAll(copies []memreader.Copy, progress func(done int) (more bool))
+}
+
+// maybeG returns the values of a register that may be addresses of a g: what is in the place
+// of g.m may be one too.
+func maybeG(a *arch.Arch, threads []arch.Regs, reg arch.Reg, mem memreader.Reader) map[uint64]bool {
+	maybe := make(map[uint64]bool, len(threads))
+	for i := range threads {
+		if g, ok := threads[i].Get(reg); ok && isPointer(g) {
+			maybe[g] = true
+		}
+	}
+	all, ok := mem.(allReader)
+	if !ok {
+		return maybe
+	}
+	list, room := make([]memreader.Copy, 0, len(maybe)), make([]byte, 8*len(maybe))
+	for g := range maybe {
+		list, room = append(list, memreader.Copy{Addr: g + gM, Data: room[:8:8]}), room[8:]
+	}
+	all.ReadAll(list, nil)
+	var order binary.ByteOrder = binary.LittleEndian
+	if a.BigEndian {
+		order = binary.BigEndian
+	}
+	for i := range list {
+		if c := &list[i]; c.N < 8 || !isPointer(order.Uint64(c.Data)) {
+			delete(maybe, c.Addr-gM)
+		}
+	}
+	return maybe
+}
+
+// isPointer reports whether a word may be the address of a g or an m.
+func isPointer(word uint64) bool { return word >= minAddress && word%8 == 0 }
 
 // candidates returns words above sp that may be the address of a goroutine.
 func candidates(a *arch.Arch, mem memreader.Reader, sp uint64) []uint64 {
