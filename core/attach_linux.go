@@ -127,6 +127,7 @@ type visit struct {
 	command, executable string
 
 	mapsText []byte // the file that maps was made of
+	mapsRoom []byte // for reading it again
 	maps     []procMapping
 	// threads is what /proc said of the threads before they were stopped.
 	threads map[int]procStat
@@ -140,6 +141,7 @@ type visit struct {
 
 	snap    Snapshot
 	clock   time.Time
+	began   time.Duration // processor time that was used before the visit
 	tracees []tracee
 	regs    [][]byte // by tracee: NT_PRSTATUS, nil if unknown
 	fpRegs  [][]byte // by tracee: NT_FPREGSET
@@ -148,7 +150,10 @@ type visit struct {
 	known   []arch.Regs // of the threads that have stopped
 	waits   []uint64    // the first arguments of their system calls
 	notes   []byte      // room for registers
-	room    []byte      // for stacks
+	topRoom []byte      // for the tops of stacks
+	room    []byte      // for longer stacks
+	tops    *tops       // if they are all that was to be copied
+	have    []copied    // the tops that are there when more is copied; ascending
 	stacks  []copied
 	over    bool // it holds nothing open any more
 }
@@ -189,7 +194,7 @@ func (v *visit) close() {
 // begin begins a visit of a process, with what an earlier snapshot of it holds open
 // unless another visit took that over.
 func begin(pid int, opts *AttachOptions) *visit {
-	v := &visit{clock: time.Now(), pid: pid}
+	v := &visit{clock: time.Now(), began: processorTime(), pid: pid}
 	if after := opts.After; after != nil && after.PID == pid {
 		if mem, ok := after.Mem.(*liveMemory); ok && !mem.visit.over {
 			v.takeOver(mem.visit)
@@ -388,10 +393,19 @@ func (v *visit) makeRoom(opts *AttachOptions) error {
 	for _, call := range v.asleep {
 		sps = append(sps, call.sp)
 	}
+	tops := uint64(len(v.threads)-len(v.asleep)) * (topSize + redZone)
+	for _, sp := range sps {
+		if m := mappingOf(v.maps, sp); m != nil {
+			tops += topOf(sp, m).size()
+		}
+	}
+	tops = min(tops, opts.StackTotal)
 	each := eachBudget(sps, v.maps, opts.StackBudget, opts.StackTotal)
-	size := uint64(len(v.threads)-len(v.asleep)+1) * usualStack
+	size := uint64(usualStack)
 	for _, s := range spansWithin(v.withFirstStack(sps, each), v.maps, each) {
-		size += s.hi - s.lo
+		if s.size() > topSize+redZone {
+			size += s.size()
+		}
 	}
 	size = min(size, opts.StackTotal)
 	memory := uint64(0)
@@ -399,10 +413,11 @@ func (v *visit) makeRoom(opts *AttachOptions) error {
 		memory += s.hi - s.lo
 	}
 	memory = min(memory, opts.Memory)
-	if err := checkRoom(size + memory); err != nil {
-		return fmt.Errorf("process %d: no room for copies of %d bytes of stacks and %d of other memory: %w", v.dir.pid, size, memory, err)
+	if err := checkRoom(tops + size + memory); err != nil {
+		return fmt.Errorf("process %d: no room for copies of %d bytes of stacks and %d of other memory: %w", v.dir.pid, tops+size, memory, err)
 	}
-	v.room, v.notes = ready(size+memory), ready(noteSize*uint64(len(v.threads)+newThreads))
+	v.mapsRoom = ready(uint64(len(v.mapsText)) + 64<<10)[:0]
+	v.topRoom, v.room, v.notes = ready(tops), ready(size+memory), ready(noteSize*uint64(len(v.threads)+newThreads))
 	clear(v.notes)
 	return nil
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/sfcore/sfcore/memreader"
 )
 
-// Room is made for stacks as they are, for one more and for each thread that runs, and
-// for as much other memory as is asked for.
+// Room is made for the tops of stacks as they are, for the tops of threads that run, for
+// stacks that are longer and one more, and for as much other memory as is asked for.
 func TestMakeRoom(t *testing.T) {
-	const each = 16 << 10
+	const each, top = 16 << 10, topSize + redZone
 	stackMap := procMapping{Mapping: Mapping{Lo: 0x100000, Hi: 0x200000}, read: true}
 	data := procMapping{Mapping: Mapping{Lo: 0x300000, Hi: 0x310000}, read: true, write: true}
 	first := procMapping{Mapping: Mapping{Lo: 0x400000, Hi: 0x500000, Path: "[stack]"}, read: true}
@@ -38,27 +38,30 @@ func TestMakeRoom(t *testing.T) {
 		asleep  map[int]procSyscall
 		maps    []procMapping
 		opts    AttachOptions
+		tops    int
 		want    int
 	}{
-		{"no threads", 0, nil, nil, AttachOptions{StackBudget: 1 << 20, StackTotal: 1 << 30}, each},
-		{"threads that run", 3, nil, nil, AttachOptions{StackBudget: 1 << 20, StackTotal: 1 << 30}, 4 * each},
-		{"one that sleeps", 2, asleep(0x1ff000), []procMapping{stackMap}, AttachOptions{StackBudget: 1 << 20, StackTotal: 1 << 30}, 2*each + 0x1000 + redZone},
-		{"two that sleep", 2, asleep(0x1ff000, 0x1f0000), []procMapping{stackMap}, AttachOptions{StackBudget: 0x6400, StackTotal: 1 << 30}, each + 0x6400 + redZone + 0x1000 + redZone},
-		{"the first stack", 1, asleep(0x1ff000), []procMapping{stackMap, first}, AttachOptions{StackBudget: 0x6400, StackTotal: 1 << 30}, each + 0x1000 + 0x6400 + 2*redZone},
-		{"the total", 9, nil, nil, AttachOptions{StackBudget: 1 << 20, StackTotal: 5 * each}, 5 * each},
-		{"memory", 0, nil, []procMapping{data}, AttachOptions{StackBudget: 1 << 20, StackTotal: 1 << 30, Memory: 1 << 30}, each + 0x10000},
-		{"some memory", 0, nil, []procMapping{data}, AttachOptions{StackBudget: 1 << 20, StackTotal: 1 << 30, Memory: 0x123}, each + 0x123},
+		{"no threads", 0, nil, nil, AttachOptions{StackBudget: 1 << 20, StackTotal: 1 << 30}, 0, each},
+		{"threads that run", 3, nil, nil, AttachOptions{StackBudget: 1 << 20, StackTotal: 1 << 30}, 3 * top, each},
+		{"one that sleeps", 2, asleep(0x1ff000), []procMapping{stackMap}, AttachOptions{StackBudget: 1 << 20, StackTotal: 1 << 30}, top + 0x1000 + redZone, each},
+		{"two that sleep", 2, asleep(0x1ff000, 0x1f0000), []procMapping{stackMap}, AttachOptions{StackBudget: 0x6400, StackTotal: 1 << 30}, 0x1000 + redZone + top, each + 0x6400 + redZone},
+		{"the first stack", 1, asleep(0x1ff000), []procMapping{stackMap, first}, AttachOptions{StackBudget: 0x6400, StackTotal: 1 << 30}, 0x1000 + redZone, each + 0x6400 + redZone},
+		{"the total", 9, nil, nil, AttachOptions{StackBudget: 1 << 20, StackTotal: 5 * each}, 5 * each, each},
+		{"memory", 0, nil, []procMapping{data}, AttachOptions{StackBudget: 1 << 20, StackTotal: 1 << 30, Memory: 1 << 30}, 0, each + 0x10000},
+		{"some memory", 0, nil, []procMapping{data}, AttachOptions{StackBudget: 1 << 20, StackTotal: 1 << 30, Memory: 0x123}, 0, each + 0x123},
 	} {
 		v := &visit{threads: map[int]procStat{}, asleep: tt.asleep, maps: tt.maps}
 		for i := range tt.threads {
 			v.threads[i+1] = procStat{}
 		}
-		if err := v.makeRoom(&tt.opts); err != nil || len(v.room) != tt.want {
-			t.Errorf("%s: got %d bytes, %v, want %d", tt.name, len(v.room), err, tt.want)
+		if err := v.makeRoom(&tt.opts); err != nil || len(v.room) != tt.want || len(v.topRoom) != tt.tops {
+			t.Errorf("%s: got %d bytes, and %d for tops, %v, want %d, %d", tt.name, len(v.room), len(v.topRoom), err, tt.want, tt.tops)
 		}
-		for i := range v.room {
-			if (v.room[i] != 0) != (i%headSize == 0) {
-				t.Fatalf("%s: byte %#x is %d: each page is to be written once", tt.name, i, v.room[i])
+		for _, room := range [][]byte{v.room, v.topRoom} {
+			for i := range room {
+				if (room[i] != 0) != (i%headSize == 0) {
+					t.Fatalf("%s: byte %#x is %d: each page is to be written once", tt.name, i, room[i])
+				}
 			}
 		}
 	}

@@ -42,12 +42,20 @@ func (v *visit) plan(spans []span, sps []uint64) *plan {
 		left += s.hi - s.lo
 	}
 	for i, s := range spans {
-		data, at := v.take(s.hi-s.lo, left), s.lo
-		left -= s.hi - s.lo
+		left -= s.size()
+		if data := dataAt(v.have, s); data != nil {
+			p.pieces = append(p.pieces, piece{Copy: memreader.Copy{Addr: s.lo, Data: data, N: len(data)}, span: i, top: true, done: true})
+			continue
+		}
+		data, at := v.take(s.size(), left+s.size()), s.lo
 		cut := func(hi uint64, top bool) {
 			for at < hi {
 				from, to := at-s.lo, min(hi, at+maxPiece)-s.lo
-				p.pieces = append(p.pieces, piece{Copy: memreader.Copy{Addr: at, Data: data[from:to]}, span: i, top: top})
+				c := piece{Copy: memreader.Copy{Addr: at, Data: data[from:to]}, span: i, top: top}
+				if have := dataAt(v.have, span{lo: at, hi: s.lo + to}); have != nil {
+					c.N, c.done = copy(c.Data, have), true
+				}
+				p.pieces = append(p.pieces, c)
 				at = s.lo + to
 			}
 		}
@@ -79,7 +87,7 @@ func (v *visit) take(size, left uint64) []byte {
 func (p *plan) order(tops bool) []int {
 	var order []int
 	for i := range p.pieces {
-		if p.pieces[i].top == tops {
+		if p.pieces[i].top == tops && !p.pieces[i].done {
 			order = append(order, i)
 		}
 	}

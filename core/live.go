@@ -22,14 +22,8 @@ type AttachOptions struct {
 	// Follow returns, in addition to stacks; 0 copies none. A megabyte takes a quarter of a
 	// millisecond of stop time.
 	Memory uint64
-	// Follow, if not nil, is called while the process stands still. It returns
-	// more memory to copy, by Addr and Size: stacks that threads have left for
-	// others. At most StackBudget is copied of each, and of all
-	// StackTotal or Memory, whichever is more. Follow
-	// gets the registers of the threads, and by Addr and Size the memory of the
-	// variables of programs and libraries, and reads the process. It runs in a goroutine of its own, for
-	// which Attach waits no longer than MaxStop.
-	Follow func(a *arch.Arch, threads []arch.Regs, vars []memreader.Segment, mem memreader.Reader) []memreader.Segment
+	// Follow, if not nil, is called while the process stands still: see [FollowFunc].
+	Follow FollowFunc
 	// FUSE permits to open files of the process that are in FUSE file systems, which
 	// may never answer, or on nothing that is mounted. If one does not, this
 	// program cannot be killed until it does.
@@ -46,6 +40,16 @@ type AttachOptions struct {
 	// everything has been copied; 0 stands for [DefaultMaxStop].
 	MaxStop time.Duration
 }
+
+// FollowFunc returns more memory to copy, by Addr and Size: stacks that threads have left
+// for others. At most AttachOptions.StackBudget is copied of each, and of all StackTotal or
+// Memory, whichever is more. It gets the registers of the threads, and by Addr and Size the
+// memory of the variables of programs and libraries, and reads the process.
+//
+// It is called for some threads at a time, without variables, in several goroutines, and
+// then, unless it has returned nil each time, for all. Attach waits for it no longer than
+// MaxStop.
+type FollowFunc func(a *arch.Arch, threads []arch.Regs, vars []memreader.Segment, mem memreader.Reader) []memreader.Segment
 
 const (
 	// DefaultStackBudget is the default of StackBudget, in bytes. It is a

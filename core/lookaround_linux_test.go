@@ -74,8 +74,8 @@ func TestLookAround(t *testing.T) {
 	if len(v.maps) != 2 || len(v.heads) != 1 || v.heads[0].Addr != v.maps[1].Lo || v.heads[0].Size != 2*headSize || string(v.heads[0].Data[:4]) != "\x7fELF" {
 		t.Errorf("got mappings %+v, %d heads", v.maps, len(v.heads))
 	}
-	if v.files.mounted["00:63"] != "ext4" || len(v.room) != 2*usualStack+0x100+redZone {
-		t.Errorf("got file systems %v, %d bytes of room", v.files.mounted, len(v.room))
+	if v.files.mounted["00:63"] != "ext4" || len(v.room) != usualStack || len(v.topRoom) != topSize+redZone+0x100+redZone {
+		t.Errorf("got file systems %v, %d bytes of room, and %d for tops", v.files.mounted, len(v.room), len(v.topRoom))
 	}
 	// A thread that sleeps where nothing else shows the mappings.
 	if text, err := v.dir.read(v.dir.memory("maps")); err != nil || string(text) != string(v.mapsText) {

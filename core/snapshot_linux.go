@@ -14,6 +14,8 @@ import (
 // stop stops the process, copies registers and memory, and lets it go. After
 // errSeizing, the tracer's thread still uses v.
 func (v *visit) stop(opts *AttachOptions) error {
+	defer moreProcs()()
+	defer v.awaitQuota()()
 	err, ok := inTime(time.Now().Add(maxPreparing+2*opts.MaxStop), func() (err error) {
 		onTracerThread(func() { err = v.hold(opts) })
 		return err
@@ -32,9 +34,19 @@ func (v *visit) hold(opts *AttachOptions) error {
 	for tid := range v.sleepers.byID {
 		t.known[tid] = true
 	}
+	sleepShort()
 	defer t.reaper()()
 	if _, err := t.seizeNew(false); err != nil {
 		return err
+	}
+	tops, maps := v.newTops(opts), make(chan mapsAnswer, 1)
+	readMaps := v.mapsReader()
+	tops.begin(func() { maps <- readMaps() })
+	if len(v.threads) > few {
+		tops.begin(func() {})
+	}
+	if !spin(time.Now().Add(maxRehearsal), spinning, tops.ready) {
+		tops.late.Store(true)
 	}
 	v.phase(PhaseSeize, false)
 
@@ -45,16 +57,15 @@ func (v *visit) hold(opts *AttachOptions) error {
 	if err == nil {
 		err = v.stopWoken(t)
 	}
-	hurry()
+	tops.standing.Store(err == nil)
 	v.phase(PhaseStop, true)
 	if err == nil {
-		maps, copied := v.askForMaps(), make(chan error)
-		v.copyRegisters(t.tracees)
+		v.copyRegisters(t.tracees, tops)
 		v.phase(PhaseRegisters, true)
-		// To pass work between goroutines costs ten times as much on a thread of its own.
-		go func() { copied <- v.copyAll(maps, opts, deadline) }()
-		err = <-copied
+		err = v.copyRest(tops, maps, opts, deadline)
 	}
+	tops.late.Store(true)
+	hurry()
 	t.release()
 	v.phase(PhaseRelease, true)
 	for _, p := range v.snap.Phases {
@@ -67,7 +78,44 @@ func (v *visit) hold(opts *AttachOptions) error {
 	if err != nil {
 		return err
 	}
+	if v.tops != nil {
+		v.addTops(opts)
+	}
 	return v.check(t)
+}
+
+// copyRest waits for the tops, and copies what is more than these, if there is more.
+func (v *visit) copyRest(t *tops, maps <-chan mapsAnswer, opts *AttachOptions, deadline time.Time) error {
+	if t.late.Load() {
+		maps = v.askForMaps()
+	} else if t.await(deadline, func() bool { return len(maps) > 0 }) {
+		a := <-maps
+		if a.same(v.mapsText) && !t.more && opts.Memory == 0 && len(v.withFirstStack(v.sps, 0)) == len(v.sps) {
+			v.tops = t
+			v.phase(PhaseStacks, true)
+			return nil
+		}
+		again := make(chan mapsAnswer, 1)
+		again <- a
+		maps = again
+	}
+	v.have, _ = t.end()
+	// To pass work between goroutines costs ten times as much on a thread of its own.
+	copied := make(chan error)
+	go func() { copied <- v.copyAll(maps, opts, deadline) }()
+	return <-copied
+}
+
+// addTops takes what was copied, when that is all.
+func (v *visit) addTops(opts *AttachOptions) {
+	stacks, locks := v.tops.end()
+	v.snap.StackBudget = opts.StackBudget
+	for _, c := range stacks {
+		v.snap.Copied += uint64(len(c.data))
+	}
+	v.stacks = stacks
+	v.addSleepers()
+	v.addLocks(locks)
 }
 
 // copyAll copies stacks and other memory while the process stands still. It ends by the
@@ -103,17 +151,28 @@ type mapsAnswer struct {
 	err   error
 }
 
+// same reports whether nothing has changed.
+func (a *mapsAnswer) same(text []byte) bool {
+	return a.alive && a.err == nil && bytes.Equal(a.text, text)
+}
+
 // askForMaps reads the mappings again, in a goroutine of its own.
 func (v *visit) askForMaps() <-chan mapsAnswer {
-	mem, dir, size, said := v.mem, *v.dir, len(v.mapsText), make(chan mapsAnswer, 1)
-	go func() {
-		var a mapsAnswer
-		if a.alive = mem.Alive(); a.alive {
-			a.text, a.err = dir.readInto(dir.memory("maps"), make([]byte, 0, size+64<<10))
-		}
-		said <- a
-	}()
+	said, read := make(chan mapsAnswer, 1), v.mapsReader()
+	go func() { said <- read() }()
 	return said
+}
+
+// mapsReader returns a function that reads the mappings again, and uses nothing of the visit
+// that changes.
+func (v *visit) mapsReader() func() mapsAnswer {
+	mem, dir, room := v.mem, *v.dir, v.mapsRoom
+	return func() (a mapsAnswer) {
+		if a.alive = mem.Alive(); a.alive {
+			a.text, a.err = dir.readInto(dir.memory("maps"), room)
+		}
+		return a
+	}
 }
 
 // findMaps waits for the mappings, and finds out whether they are still the prepared
@@ -172,7 +231,7 @@ const noteSize = arch.PrStatusRegs + maxRegset
 
 // copyRegisters copies the registers of the threads that have stopped, behind
 // the room for the head of a struct elf_prstatus.
-func (v *visit) copyRegisters(tracees []tracee) {
+func (v *visit) copyRegisters(tracees []tracee, tops *tops) {
 	const size = noteSize
 	room := v.notes
 	if len(room) < size*len(tracees) {
@@ -182,6 +241,11 @@ func (v *visit) copyRegisters(tracees []tracee) {
 	order := byteOrder(v.arch)
 	v.regs = make([][]byte, len(tracees))
 	v.fpRegs = make([][]byte, len(tracees))
+	tops.expect(len(tracees) + len(v.sleepers.byID))
+	for _, s := range v.sleepers.byID {
+		tops.tell(halted{regs: &s.thread.Regs, wait: s.wait})
+	}
+	defer tops.all.Store(true)
 	for i := range tracees {
 		c := &tracees[i]
 		if c.step != stopped {
@@ -200,13 +264,17 @@ func (v *visit) copyRegisters(tracees []tracee) {
 		v.regs[i] = desc[:arch.PrStatusRegs+len(got)]
 		var regs arch.Regs
 		setRegs(&regs, v.arch.PrStatus, v.regs[i], order)
-		if call, ok := arguments(v.arch, &regs, v.regs[i]); ok {
-			v.waits = append(v.waits, call.Args[0])
-		}
 		v.known = append(v.known, regs)
+		h := halted{regs: &v.known[len(v.known)-1]}
+		if call, ok := arguments(v.arch, &regs, v.regs[i]); ok {
+			h.wait = call.Args[0]
+			v.waits = append(v.waits, h.wait)
+		}
 		if sp, ok := regs.Get(v.arch.SP); ok {
+			h.sp = sp
 			v.sps = append(v.sps, sp)
 		}
+		tops.tell(h)
 		if len(v.arch.FPRegSet) > 0 {
 			v.fpRegs[i], _ = regset(c.tid, ntFPRegSet, make([]byte, maxRegset))
 		}

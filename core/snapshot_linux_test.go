@@ -80,11 +80,20 @@ func TestCopyRegisters(t *testing.T) {
 		other := *img.Arch
 		other.PAC, other.FPRegSet = true, []arch.RegLoc{{Reg: 1}}
 		v := &visit{arch: &other, pacMask: 5}
-		v.copyRegisters(tracees)
+		tops := v.newTops(&AttachOptions{})
+		v.copyRegisters(tracees, tops)
 		none := *img.Arch
 		none.PAC, none.FPRegSet = false, nil
 		w := &visit{arch: &none}
-		w.copyRegisters(slices.Clone(tracees))
+		w.copyRegisters(slices.Clone(tracees), w.newTops(&AttachOptions{}))
+		if !tops.all.Load() || int(tops.told.Load()) != len(tr.tracees) {
+			t.Errorf("got %d threads for the tops, want %d; these are all: %v", tops.told.Load(), len(tr.tracees), tops.all.Load())
+		}
+		for i := range tr.tracees {
+			if h := tops.list[i]; h.sp != v.sps[i] || *h.regs != v.known[i] || h.wait != 0 && !slices.Contains(v.waits, h.wait) {
+				t.Errorf("thread %d: got %+v for the tops", i, h)
+			}
+		}
 		if v.pacMask != 5 || w.pacMask != 0 || len(v.known) != len(tr.tracees) || len(v.sps) != len(tr.tracees) || len(w.known) != len(tr.tracees) {
 			t.Errorf("got masks %#x and %#x, %d threads, %d stacks, want %d", v.pacMask, w.pacMask, len(v.known), len(v.sps), len(tr.tracees))
 		}

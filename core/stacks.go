@@ -26,6 +26,8 @@ type copied struct {
 	err  error // why data is shorter than the span
 }
 
+func (s span) size() uint64 { return s.hi - s.lo }
+
 // tailShare is the part of a budget, 1/64, that goes to the far end of a larger
 // stack. The first functions of a thread have their frames there. They are found
 // even if a function above has megabytes of variables, as in Ruby.
@@ -129,6 +131,15 @@ func stackAt(stacks []copied, sp uint64) []byte {
 		return nil
 	}
 	return stacks[i].data[min(sp-stacks[i].lo, uint64(len(stacks[i].data))):]
+}
+
+// dataAt returns the bytes of a span, or nil if not all were copied. stacks ascend.
+func dataAt(stacks []copied, s span) []byte {
+	data := stackAt(stacks, s.lo)
+	if size := s.size(); uint64(len(data)) >= size {
+		return data[:size:size]
+	}
+	return nil
 }
 
 const (

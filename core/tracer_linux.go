@@ -56,10 +56,6 @@ const (
 	// have not stopped: an uninterruptible thread may stay so.
 	patience = 10 * time.Millisecond
 
-	// nap is the pause between looks at a thread that does not stop yet. The
-	// processors are busy stopping others.
-	nap = 50 * time.Microsecond
-
 	// reapEvery is how often to look for ended threads while seizing. This is
 	// needed only to end a deadlock: an exec of the process waits for them, and
 	// seizing waits for the exec.
@@ -263,8 +259,11 @@ func (t *tracer) await() {
 				c.step, c.err = missed, errLate
 			}
 			if c.step == asked {
-				pause := unix.NsecToTimespec(nap.Nanoseconds())
-				_ = unix.Nanosleep(&pause, nil)
+				if len(t.tracees) <= few && now.Sub(progress) < spinning {
+					yield()
+				} else {
+					sleep(nap)
+				}
 			}
 		}
 	}
