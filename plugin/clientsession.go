@@ -59,9 +59,10 @@ func (s *Session) Stacks(ctx context.Context, workings bool, tids ...int) iter.S
 }
 
 // Variables walks the stack of a thread whose frames have their arguments and
-// local variables, where there is debug information.
+// local variables, where there is debug information, and source lines. The thread tells
+// where it stopped.
 func (s *Session) Variables(ctx context.Context, tid int) (*report.Thread, error) {
-	req := &proto.StacksRequest{Session: s.id, Tids: []int64{int64(tid)}, Variables: true}
+	req := &proto.StacksRequest{Session: s.id, Tids: []int64{int64(tid)}, Variables: true, Scene: true}
 	for r, err := range s.stacks(ctx, req) {
 		if err != nil {
 			return nil, err

@@ -94,7 +94,7 @@ func frameMessage(f *report.Frame) *proto.Frame {
 		Exact: f.Exact, Module: text(f.Module), ModuleOffset: optional(f.ModuleOffset), Function: text(f.Function),
 		LinkageName: text(f.LinkageName), FunctionOffset: optional(f.FunctionOffset), File: text(f.File),
 		Line: int64(f.Line), Column: int64(f.Column), Inlined: f.Inlined, SignalFrame: f.SignalFrame,
-		Rule: f.Rule, Skipped: text(f.Skipped), Doubt: text(f.Doubt), Variables: variableMessages(f.Variables),
+		Rule: f.Rule, Skipped: text(f.Skipped), Doubt: text(f.Doubt), Variables: variableMessages(f.Variables), Source: sourceMessages(f.Source),
 	}
 }
 

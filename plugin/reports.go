@@ -92,8 +92,8 @@ func threadReport(m *proto.Thread) (report.Thread, error) {
 	var names names
 	r := report.Thread{
 		TID: int(m.GetTid()), NSTID: int(m.GetNsTid()), Name: m.GetName(), State: m.GetState(), Crashed: m.GetCrashed(),
-		Frames: make([]report.Frame, 0, len(m.GetFrames())),
-		Stop:   report.Stop{Detail: m.GetStop().GetDetail()},
+		Scene: sceneReport(m.GetScene()), Frames: make([]report.Frame, 0, len(m.GetFrames())),
+		Stop: report.Stop{Detail: m.GetStop().GetDetail()},
 	}
 	for _, f := range m.GetFrames() {
 		r.Frames = append(r.Frames, names.frame(f))
@@ -109,7 +109,7 @@ func (n *names) frame(m *proto.Frame) report.Frame {
 		ModuleOffset: optAddr(m.ModuleOffset), Function: m.GetFunction(), LinkageName: m.GetLinkageName(),
 		FunctionOffset: optAddr(m.FunctionOffset), File: m.GetFile(), Line: int(m.GetLine()), Column: int(m.GetColumn()),
 		Inlined: m.GetInlined(), SignalFrame: m.GetSignalFrame(), Rule: m.GetRule(), Skipped: m.GetSkipped(), Doubt: m.GetDoubt(),
-		Variables: variableReports(m.GetVariables()),
+		Variables: variableReports(m.GetVariables()), Source: sourceReports(m.GetSource()),
 	}
 	n.read(m.GetMethod(), &r.Method)
 	n.read(m.GetTrust(), &r.Trust)

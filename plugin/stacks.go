@@ -41,11 +41,14 @@ func (s *service) Stacks(req *proto.StacksRequest, out grpc.ServerStreamingServe
 		err   error
 	}
 	for result := range process.Parallel(out.Context(), t, threads, func(w *process.Walker, th *core.Thread) (r walked) {
-		r.err = sess.with(func(*process.Process) error {
+		r.err = sess.with(func(p *process.Process) error {
 			stack := w.Walk(th)
 			report := w.Describe(stack, req.GetWorkings())
 			if req.GetVariables() {
 				w.AddVariables(stack, report)
+			}
+			if req.GetScene() {
+				addScene(p, w, stack, report)
 			}
 			r.parts = stackMessages(report)
 			return nil
@@ -103,7 +106,7 @@ func (s *session) failure() error {
 func stackMessages(r *report.Thread) []*proto.Thread {
 	var parts []*proto.Thread
 	size := maxFrames
-	if slices.ContainsFunc(r.Frames, func(f report.Frame) bool { return len(f.Variables) > 0 }) {
+	if slices.ContainsFunc(r.Frames, func(f report.Frame) bool { return len(f.Variables)+len(f.Source) > 0 }) {
 		size = 1 // the bounds of what a frame's variables take are those of a message
 	}
 	for frames := range slices.Chunk(r.Frames, size) {
@@ -117,6 +120,7 @@ func stackMessages(r *report.Thread) []*proto.Thread {
 	if len(parts) == 0 {
 		parts = append(parts, threadMessage(r))
 	}
+	parts[0].Scene = sceneMessage(r.Scene)
 	parts[len(parts)-1].Stop = &proto.Stop{Reason: r.Stop.Reason.String(), Detail: r.Stop.Detail}
 	return parts
 }

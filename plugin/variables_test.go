@@ -24,6 +24,10 @@ func TestVariables(t *testing.T) {
 	walked := w.Walk(th)
 	want := w.Describe(walked, false)
 	w.AddVariables(walked, want)
+	addScene(tgt, w, walked, want)
+	if len(want.Scene.Registers) == 0 || len(want.Scene.Instructions) == 0 {
+		t.Fatalf("got the scene %+v", want.Scene)
+	}
 	if len(want.Frames[1].Variables) < 10 {
 		t.Fatalf("got %d variables", len(want.Frames[1].Variables))
 	}

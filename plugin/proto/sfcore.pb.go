@@ -1091,7 +1091,9 @@ type StacksRequest struct {
 	Workings bool `protobuf:"varint,3,opt,name=workings,proto3" json:"workings,omitempty"`
 	// Whether frames have their arguments and local variables. A message has one
 	// frame then.
-	Variables     bool `protobuf:"varint,4,opt,name=variables,proto3" json:"variables,omitempty"`
+	Variables bool `protobuf:"varint,4,opt,name=variables,proto3" json:"variables,omitempty"`
+	// Whether threads tell where they stopped, and frames have their source lines.
+	Scene         bool `protobuf:"varint,5,opt,name=scene,proto3" json:"scene,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1154,6 +1156,13 @@ func (x *StacksRequest) GetVariables() bool {
 	return false
 }
 
+func (x *StacksRequest) GetScene() bool {
+	if x != nil {
+		return x.Scene
+	}
+	return false
+}
+
 // Thread is a thread, or a part of its stack.
 type Thread struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1170,7 +1179,9 @@ type Thread struct {
 	// Its frames, the innermost first, after those of earlier messages.
 	Frames []*Frame `protobuf:"bytes,6,rep,name=frames,proto3" json:"frames,omitempty"`
 	// Why its stack ends; only in the last message of a stack.
-	Stop          *Stop `protobuf:"bytes,7,opt,name=stop,proto3" json:"stop,omitempty"`
+	Stop *Stop `protobuf:"bytes,7,opt,name=stop,proto3" json:"stop,omitempty"`
+	// With scene: where it stopped; only in the first message of a stack.
+	Scene         *Scene `protobuf:"bytes,8,opt,name=scene,proto3" json:"scene,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1254,6 +1265,383 @@ func (x *Thread) GetStop() *Stop {
 	return nil
 }
 
+func (x *Thread) GetScene() *Scene {
+	if x != nil {
+		return x.Scene
+	}
+	return nil
+}
+
+// Scene is where a thread stopped, as in docs/report.md.
+type Scene struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The registers that hold integers, pc first.
+	Registers []*SceneRegister `protobuf:"bytes,1,rep,name=registers,proto3" json:"registers,omitempty"`
+	// The instructions around the one that was being executed.
+	Instructions []*Instruction `protobuf:"bytes,2,rep,name=instructions,proto3" json:"instructions,omitempty"`
+	// What that instruction accesses in memory.
+	Accesses      []*Access `protobuf:"bytes,3,rep,name=accesses,proto3" json:"accesses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Scene) Reset() {
+	*x = Scene{}
+	mi := &file_sfcore_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Scene) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Scene) ProtoMessage() {}
+
+func (x *Scene) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Scene.ProtoReflect.Descriptor instead.
+func (*Scene) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Scene) GetRegisters() []*SceneRegister {
+	if x != nil {
+		return x.Registers
+	}
+	return nil
+}
+
+func (x *Scene) GetInstructions() []*Instruction {
+	if x != nil {
+		return x.Instructions
+	}
+	return nil
+}
+
+func (x *Scene) GetAccesses() []*Access {
+	if x != nil {
+		return x.Accesses
+	}
+	return nil
+}
+
+// SceneRegister is a register, and what it points to.
+type SceneRegister struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its value.
+	Value uint64 `protobuf:"varint,2,opt,name=value,proto3" json:"value,omitempty"`
+	// What is at that address, as a word and in words; empty for none.
+	Kind          string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	Text          string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SceneRegister) Reset() {
+	*x = SceneRegister{}
+	mi := &file_sfcore_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SceneRegister) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SceneRegister) ProtoMessage() {}
+
+func (x *SceneRegister) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SceneRegister.ProtoReflect.Descriptor instead.
+func (*SceneRegister) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SceneRegister) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SceneRegister) GetValue() uint64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *SceneRegister) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *SceneRegister) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// Instruction is a machine instruction.
+type Instruction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it is.
+	Address uint64 `protobuf:"varint,1,opt,name=address,proto3" json:"address,omitempty"`
+	// Its bytes, in hexadecimal.
+	Bytes string `protobuf:"bytes,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// The instruction.
+	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// The function that it is in, and where in that.
+	Function string  `protobuf:"bytes,4,opt,name=function,proto3" json:"function,omitempty"`
+	Offset   *uint64 `protobuf:"varint,5,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
+	// Whether it was being executed.
+	Current       bool `protobuf:"varint,6,opt,name=current,proto3" json:"current,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Instruction) Reset() {
+	*x = Instruction{}
+	mi := &file_sfcore_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Instruction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Instruction) ProtoMessage() {}
+
+func (x *Instruction) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Instruction.ProtoReflect.Descriptor instead.
+func (*Instruction) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Instruction) GetAddress() uint64 {
+	if x != nil {
+		return x.Address
+	}
+	return 0
+}
+
+func (x *Instruction) GetBytes() string {
+	if x != nil {
+		return x.Bytes
+	}
+	return ""
+}
+
+func (x *Instruction) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Instruction) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *Instruction) GetOffset() uint64 {
+	if x != nil && x.Offset != nil {
+		return *x.Offset
+	}
+	return 0
+}
+
+func (x *Instruction) GetCurrent() bool {
+	if x != nil {
+		return x.Current
+	}
+	return false
+}
+
+// Access is an operand of an instruction in memory.
+type Access struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it is.
+	Address uint64 `protobuf:"varint,1,opt,name=address,proto3" json:"address,omitempty"`
+	// Its size in bytes; 0 if unknown.
+	Size int64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	// Whether the instruction reads it, and writes it.
+	Read  bool `protobuf:"varint,3,opt,name=read,proto3" json:"read,omitempty"`
+	Write bool `protobuf:"varint,4,opt,name=write,proto3" json:"write,omitempty"`
+	// What is at that address, as a word and in words.
+	Kind          string `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
+	Text          string `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Access) Reset() {
+	*x = Access{}
+	mi := &file_sfcore_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Access) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Access) ProtoMessage() {}
+
+func (x *Access) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Access.ProtoReflect.Descriptor instead.
+func (*Access) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Access) GetAddress() uint64 {
+	if x != nil {
+		return x.Address
+	}
+	return 0
+}
+
+func (x *Access) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *Access) GetRead() bool {
+	if x != nil {
+		return x.Read
+	}
+	return false
+}
+
+func (x *Access) GetWrite() bool {
+	if x != nil {
+		return x.Write
+	}
+	return false
+}
+
+func (x *Access) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Access) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// SourceLine is a line of a source file.
+type SourceLine struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number, from 1.
+	Number int64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// Its text.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SourceLine) Reset() {
+	*x = SourceLine{}
+	mi := &file_sfcore_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SourceLine) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SourceLine) ProtoMessage() {}
+
+func (x *SourceLine) ProtoReflect() protoreflect.Message {
+	mi := &file_sfcore_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SourceLine.ProtoReflect.Descriptor instead.
+func (*SourceLine) Descriptor() ([]byte, []int) {
+	return file_sfcore_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *SourceLine) GetNumber() int64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *SourceLine) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // WaitsRequest asks for what threads wait for.
 type WaitsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1265,7 +1653,7 @@ type WaitsRequest struct {
 
 func (x *WaitsRequest) Reset() {
 	*x = WaitsRequest{}
-	mi := &file_sfcore_proto_msgTypes[14]
+	mi := &file_sfcore_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1277,7 +1665,7 @@ func (x *WaitsRequest) String() string {
 func (*WaitsRequest) ProtoMessage() {}
 
 func (x *WaitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[14]
+	mi := &file_sfcore_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1290,7 +1678,7 @@ func (x *WaitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitsRequest.ProtoReflect.Descriptor instead.
 func (*WaitsRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{14}
+	return file_sfcore_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *WaitsRequest) GetSession() uint64 {
@@ -1314,7 +1702,7 @@ type Waiting struct {
 
 func (x *Waiting) Reset() {
 	*x = Waiting{}
-	mi := &file_sfcore_proto_msgTypes[15]
+	mi := &file_sfcore_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1326,7 +1714,7 @@ func (x *Waiting) String() string {
 func (*Waiting) ProtoMessage() {}
 
 func (x *Waiting) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[15]
+	mi := &file_sfcore_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1339,7 +1727,7 @@ func (x *Waiting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Waiting.ProtoReflect.Descriptor instead.
 func (*Waiting) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{15}
+	return file_sfcore_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Waiting) GetWhat() isWaiting_What {
@@ -1414,7 +1802,7 @@ type Wait struct {
 
 func (x *Wait) Reset() {
 	*x = Wait{}
-	mi := &file_sfcore_proto_msgTypes[16]
+	mi := &file_sfcore_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1426,7 +1814,7 @@ func (x *Wait) String() string {
 func (*Wait) ProtoMessage() {}
 
 func (x *Wait) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[16]
+	mi := &file_sfcore_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1439,7 +1827,7 @@ func (x *Wait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wait.ProtoReflect.Descriptor instead.
 func (*Wait) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{16}
+	return file_sfcore_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Wait) GetKind() string {
@@ -1510,7 +1898,7 @@ type Deadlock struct {
 
 func (x *Deadlock) Reset() {
 	*x = Deadlock{}
-	mi := &file_sfcore_proto_msgTypes[17]
+	mi := &file_sfcore_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +1910,7 @@ func (x *Deadlock) String() string {
 func (*Deadlock) ProtoMessage() {}
 
 func (x *Deadlock) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[17]
+	mi := &file_sfcore_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +1923,7 @@ func (x *Deadlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deadlock.ProtoReflect.Descriptor instead.
 func (*Deadlock) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{17}
+	return file_sfcore_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Deadlock) GetTids() []int64 {
@@ -1561,7 +1949,7 @@ type GoroutinesRequest struct {
 
 func (x *GoroutinesRequest) Reset() {
 	*x = GoroutinesRequest{}
-	mi := &file_sfcore_proto_msgTypes[18]
+	mi := &file_sfcore_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1573,7 +1961,7 @@ func (x *GoroutinesRequest) String() string {
 func (*GoroutinesRequest) ProtoMessage() {}
 
 func (x *GoroutinesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[18]
+	mi := &file_sfcore_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1586,7 +1974,7 @@ func (x *GoroutinesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoroutinesRequest.ProtoReflect.Descriptor instead.
 func (*GoroutinesRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{18}
+	return file_sfcore_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GoroutinesRequest) GetSession() uint64 {
@@ -1648,7 +2036,7 @@ type Goroutine struct {
 
 func (x *Goroutine) Reset() {
 	*x = Goroutine{}
-	mi := &file_sfcore_proto_msgTypes[19]
+	mi := &file_sfcore_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1660,7 +2048,7 @@ func (x *Goroutine) String() string {
 func (*Goroutine) ProtoMessage() {}
 
 func (x *Goroutine) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[19]
+	mi := &file_sfcore_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1673,7 +2061,7 @@ func (x *Goroutine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goroutine.ProtoReflect.Descriptor instead.
 func (*Goroutine) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{19}
+	return file_sfcore_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Goroutine) GetId() int64 {
@@ -1783,7 +2171,7 @@ type Place struct {
 
 func (x *Place) Reset() {
 	*x = Place{}
-	mi := &file_sfcore_proto_msgTypes[20]
+	mi := &file_sfcore_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1795,7 +2183,7 @@ func (x *Place) String() string {
 func (*Place) ProtoMessage() {}
 
 func (x *Place) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[20]
+	mi := &file_sfcore_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1808,7 +2196,7 @@ func (x *Place) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Place.ProtoReflect.Descriptor instead.
 func (*Place) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{20}
+	return file_sfcore_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Place) GetPc() uint64 {
@@ -1852,7 +2240,7 @@ type GoroutineFrame struct {
 
 func (x *GoroutineFrame) Reset() {
 	*x = GoroutineFrame{}
-	mi := &file_sfcore_proto_msgTypes[21]
+	mi := &file_sfcore_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1864,7 +2252,7 @@ func (x *GoroutineFrame) String() string {
 func (*GoroutineFrame) ProtoMessage() {}
 
 func (x *GoroutineFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[21]
+	mi := &file_sfcore_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1877,7 +2265,7 @@ func (x *GoroutineFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoroutineFrame.ProtoReflect.Descriptor instead.
 func (*GoroutineFrame) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{21}
+	return file_sfcore_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GoroutineFrame) GetFrame() *Frame {
@@ -1913,7 +2301,7 @@ type GoVariable struct {
 
 func (x *GoVariable) Reset() {
 	*x = GoVariable{}
-	mi := &file_sfcore_proto_msgTypes[22]
+	mi := &file_sfcore_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1925,7 +2313,7 @@ func (x *GoVariable) String() string {
 func (*GoVariable) ProtoMessage() {}
 
 func (x *GoVariable) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[22]
+	mi := &file_sfcore_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1938,7 +2326,7 @@ func (x *GoVariable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoVariable.ProtoReflect.Descriptor instead.
 func (*GoVariable) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{22}
+	return file_sfcore_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GoVariable) GetName() string {
@@ -1994,7 +2382,7 @@ type DelveStack struct {
 
 func (x *DelveStack) Reset() {
 	*x = DelveStack{}
-	mi := &file_sfcore_proto_msgTypes[23]
+	mi := &file_sfcore_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2006,7 +2394,7 @@ func (x *DelveStack) String() string {
 func (*DelveStack) ProtoMessage() {}
 
 func (x *DelveStack) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[23]
+	mi := &file_sfcore_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2019,7 +2407,7 @@ func (x *DelveStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelveStack.ProtoReflect.Descriptor instead.
 func (*DelveStack) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{23}
+	return file_sfcore_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DelveStack) GetFrom() int64 {
@@ -2098,14 +2486,16 @@ type Frame struct {
 	// What speaks for and against the frame, as in docs/report.md.
 	Evidence string `protobuf:"bytes,21,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	// With workings: why the frame does not have full trust. Empty if it does.
-	Doubt         string `protobuf:"bytes,22,opt,name=doubt,proto3" json:"doubt,omitempty"`
+	Doubt string `protobuf:"bytes,22,opt,name=doubt,proto3" json:"doubt,omitempty"`
+	// With scene: the source lines around its own.
+	Source        []*SourceLine `protobuf:"bytes,23,rep,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_sfcore_proto_msgTypes[24]
+	mi := &file_sfcore_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2117,7 +2507,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[24]
+	mi := &file_sfcore_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2130,7 +2520,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{24}
+	return file_sfcore_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Frame) GetIndex() uint32 {
@@ -2287,6 +2677,13 @@ func (x *Frame) GetDoubt() string {
 	return ""
 }
 
+func (x *Frame) GetSource() []*SourceLine {
+	if x != nil {
+		return x.Source
+	}
+	return nil
+}
+
 // Variable is an argument or a local variable, or a part of one.
 type Variable struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2317,7 +2714,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_sfcore_proto_msgTypes[25]
+	mi := &file_sfcore_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2329,7 +2726,7 @@ func (x *Variable) String() string {
 func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[25]
+	mi := &file_sfcore_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2342,7 +2739,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{25}
+	return file_sfcore_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Variable) GetName() string {
@@ -2429,7 +2826,7 @@ type Stop struct {
 
 func (x *Stop) Reset() {
 	*x = Stop{}
-	mi := &file_sfcore_proto_msgTypes[26]
+	mi := &file_sfcore_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2441,7 +2838,7 @@ func (x *Stop) String() string {
 func (*Stop) ProtoMessage() {}
 
 func (x *Stop) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[26]
+	mi := &file_sfcore_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2454,7 +2851,7 @@ func (x *Stop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stop.ProtoReflect.Descriptor instead.
 func (*Stop) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{26}
+	return file_sfcore_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Stop) GetReason() string {
@@ -2482,7 +2879,7 @@ type ModulesRequest struct {
 
 func (x *ModulesRequest) Reset() {
 	*x = ModulesRequest{}
-	mi := &file_sfcore_proto_msgTypes[27]
+	mi := &file_sfcore_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2494,7 +2891,7 @@ func (x *ModulesRequest) String() string {
 func (*ModulesRequest) ProtoMessage() {}
 
 func (x *ModulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[27]
+	mi := &file_sfcore_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2507,7 +2904,7 @@ func (x *ModulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModulesRequest.ProtoReflect.Descriptor instead.
 func (*ModulesRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{27}
+	return file_sfcore_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ModulesRequest) GetSession() uint64 {
@@ -2551,7 +2948,7 @@ type Module struct {
 
 func (x *Module) Reset() {
 	*x = Module{}
-	mi := &file_sfcore_proto_msgTypes[28]
+	mi := &file_sfcore_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2563,7 +2960,7 @@ func (x *Module) String() string {
 func (*Module) ProtoMessage() {}
 
 func (x *Module) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[28]
+	mi := &file_sfcore_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2576,7 +2973,7 @@ func (x *Module) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Module.ProtoReflect.Descriptor instead.
 func (*Module) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{28}
+	return file_sfcore_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Module) GetPath() string {
@@ -2691,7 +3088,7 @@ type SFrame struct {
 
 func (x *SFrame) Reset() {
 	*x = SFrame{}
-	mi := &file_sfcore_proto_msgTypes[29]
+	mi := &file_sfcore_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2703,7 +3100,7 @@ func (x *SFrame) String() string {
 func (*SFrame) ProtoMessage() {}
 
 func (x *SFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[29]
+	mi := &file_sfcore_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2716,7 +3113,7 @@ func (x *SFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrame.ProtoReflect.Descriptor instead.
 func (*SFrame) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{29}
+	return file_sfcore_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SFrame) GetVersion() int64 {
@@ -2774,7 +3171,7 @@ type RegistersRequest struct {
 
 func (x *RegistersRequest) Reset() {
 	*x = RegistersRequest{}
-	mi := &file_sfcore_proto_msgTypes[30]
+	mi := &file_sfcore_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2786,7 +3183,7 @@ func (x *RegistersRequest) String() string {
 func (*RegistersRequest) ProtoMessage() {}
 
 func (x *RegistersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[30]
+	mi := &file_sfcore_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2799,7 +3196,7 @@ func (x *RegistersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistersRequest.ProtoReflect.Descriptor instead.
 func (*RegistersRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{30}
+	return file_sfcore_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RegistersRequest) GetSession() uint64 {
@@ -2827,7 +3224,7 @@ type RegistersReply struct {
 
 func (x *RegistersReply) Reset() {
 	*x = RegistersReply{}
-	mi := &file_sfcore_proto_msgTypes[31]
+	mi := &file_sfcore_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2839,7 +3236,7 @@ func (x *RegistersReply) String() string {
 func (*RegistersReply) ProtoMessage() {}
 
 func (x *RegistersReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[31]
+	mi := &file_sfcore_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2852,7 +3249,7 @@ func (x *RegistersReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistersReply.ProtoReflect.Descriptor instead.
 func (*RegistersReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{31}
+	return file_sfcore_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RegistersReply) GetRegisters() []*Register {
@@ -2875,7 +3272,7 @@ type Register struct {
 
 func (x *Register) Reset() {
 	*x = Register{}
-	mi := &file_sfcore_proto_msgTypes[32]
+	mi := &file_sfcore_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2887,7 +3284,7 @@ func (x *Register) String() string {
 func (*Register) ProtoMessage() {}
 
 func (x *Register) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[32]
+	mi := &file_sfcore_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2900,7 +3297,7 @@ func (x *Register) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Register.ProtoReflect.Descriptor instead.
 func (*Register) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{32}
+	return file_sfcore_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Register) GetName() string {
@@ -2932,7 +3329,7 @@ type ReadMemoryRequest struct {
 
 func (x *ReadMemoryRequest) Reset() {
 	*x = ReadMemoryRequest{}
-	mi := &file_sfcore_proto_msgTypes[33]
+	mi := &file_sfcore_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2944,7 +3341,7 @@ func (x *ReadMemoryRequest) String() string {
 func (*ReadMemoryRequest) ProtoMessage() {}
 
 func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[33]
+	mi := &file_sfcore_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2957,7 +3354,7 @@ func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryRequest.ProtoReflect.Descriptor instead.
 func (*ReadMemoryRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{33}
+	return file_sfcore_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ReadMemoryRequest) GetSession() uint64 {
@@ -2994,7 +3391,7 @@ type ReadMemoryReply struct {
 
 func (x *ReadMemoryReply) Reset() {
 	*x = ReadMemoryReply{}
-	mi := &file_sfcore_proto_msgTypes[34]
+	mi := &file_sfcore_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3006,7 +3403,7 @@ func (x *ReadMemoryReply) String() string {
 func (*ReadMemoryReply) ProtoMessage() {}
 
 func (x *ReadMemoryReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[34]
+	mi := &file_sfcore_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3019,7 +3416,7 @@ func (x *ReadMemoryReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryReply.ProtoReflect.Descriptor instead.
 func (*ReadMemoryReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{34}
+	return file_sfcore_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ReadMemoryReply) GetData() []byte {
@@ -3049,7 +3446,7 @@ type LocateRequest struct {
 
 func (x *LocateRequest) Reset() {
 	*x = LocateRequest{}
-	mi := &file_sfcore_proto_msgTypes[35]
+	mi := &file_sfcore_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3061,7 +3458,7 @@ func (x *LocateRequest) String() string {
 func (*LocateRequest) ProtoMessage() {}
 
 func (x *LocateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[35]
+	mi := &file_sfcore_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3074,7 +3471,7 @@ func (x *LocateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocateRequest.ProtoReflect.Descriptor instead.
 func (*LocateRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{35}
+	return file_sfcore_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *LocateRequest) GetSession() uint64 {
@@ -3101,7 +3498,7 @@ type LocateReply struct {
 
 func (x *LocateReply) Reset() {
 	*x = LocateReply{}
-	mi := &file_sfcore_proto_msgTypes[36]
+	mi := &file_sfcore_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3113,7 +3510,7 @@ func (x *LocateReply) String() string {
 func (*LocateReply) ProtoMessage() {}
 
 func (x *LocateReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[36]
+	mi := &file_sfcore_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3126,7 +3523,7 @@ func (x *LocateReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocateReply.ProtoReflect.Descriptor instead.
 func (*LocateReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{36}
+	return file_sfcore_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *LocateReply) GetLocations() []*Location {
@@ -3153,7 +3550,7 @@ type Location struct {
 
 func (x *Location) Reset() {
 	*x = Location{}
-	mi := &file_sfcore_proto_msgTypes[37]
+	mi := &file_sfcore_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3165,7 +3562,7 @@ func (x *Location) String() string {
 func (*Location) ProtoMessage() {}
 
 func (x *Location) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[37]
+	mi := &file_sfcore_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3178,7 +3575,7 @@ func (x *Location) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Location.ProtoReflect.Descriptor instead.
 func (*Location) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{37}
+	return file_sfcore_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Location) GetModule() string {
@@ -3223,7 +3620,7 @@ type Function struct {
 
 func (x *Function) Reset() {
 	*x = Function{}
-	mi := &file_sfcore_proto_msgTypes[38]
+	mi := &file_sfcore_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3235,7 +3632,7 @@ func (x *Function) String() string {
 func (*Function) ProtoMessage() {}
 
 func (x *Function) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[38]
+	mi := &file_sfcore_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3248,7 +3645,7 @@ func (x *Function) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Function.ProtoReflect.Descriptor instead.
 func (*Function) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{38}
+	return file_sfcore_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Function) GetName() string {
@@ -3313,7 +3710,7 @@ type DumpSFrameRequest struct {
 
 func (x *DumpSFrameRequest) Reset() {
 	*x = DumpSFrameRequest{}
-	mi := &file_sfcore_proto_msgTypes[39]
+	mi := &file_sfcore_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3325,7 +3722,7 @@ func (x *DumpSFrameRequest) String() string {
 func (*DumpSFrameRequest) ProtoMessage() {}
 
 func (x *DumpSFrameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[39]
+	mi := &file_sfcore_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3338,7 +3735,7 @@ func (x *DumpSFrameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DumpSFrameRequest.ProtoReflect.Descriptor instead.
 func (*DumpSFrameRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{39}
+	return file_sfcore_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *DumpSFrameRequest) GetSession() uint64 {
@@ -3383,7 +3780,7 @@ type SFrameFunction struct {
 
 func (x *SFrameFunction) Reset() {
 	*x = SFrameFunction{}
-	mi := &file_sfcore_proto_msgTypes[40]
+	mi := &file_sfcore_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3395,7 +3792,7 @@ func (x *SFrameFunction) String() string {
 func (*SFrameFunction) ProtoMessage() {}
 
 func (x *SFrameFunction) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[40]
+	mi := &file_sfcore_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3408,7 +3805,7 @@ func (x *SFrameFunction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrameFunction.ProtoReflect.Descriptor instead.
 func (*SFrameFunction) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{40}
+	return file_sfcore_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SFrameFunction) GetStart() uint64 {
@@ -3490,7 +3887,7 @@ type SFrameRow struct {
 
 func (x *SFrameRow) Reset() {
 	*x = SFrameRow{}
-	mi := &file_sfcore_proto_msgTypes[41]
+	mi := &file_sfcore_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3502,7 +3899,7 @@ func (x *SFrameRow) String() string {
 func (*SFrameRow) ProtoMessage() {}
 
 func (x *SFrameRow) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[41]
+	mi := &file_sfcore_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3515,7 +3912,7 @@ func (x *SFrameRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SFrameRow.ProtoReflect.Descriptor instead.
 func (*SFrameRow) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{41}
+	return file_sfcore_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SFrameRow) GetOffset() uint32 {
@@ -3557,7 +3954,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_sfcore_proto_msgTypes[42]
+	mi := &file_sfcore_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3569,7 +3966,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[42]
+	mi := &file_sfcore_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3582,7 +3979,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{42}
+	return file_sfcore_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *CloseRequest) GetSession() uint64 {
@@ -3601,7 +3998,7 @@ type CloseReply struct {
 
 func (x *CloseReply) Reset() {
 	*x = CloseReply{}
-	mi := &file_sfcore_proto_msgTypes[43]
+	mi := &file_sfcore_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3613,7 +4010,7 @@ func (x *CloseReply) String() string {
 func (*CloseReply) ProtoMessage() {}
 
 func (x *CloseReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[43]
+	mi := &file_sfcore_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3626,7 +4023,7 @@ func (x *CloseReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseReply.ProtoReflect.Descriptor instead.
 func (*CloseReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{43}
+	return file_sfcore_proto_rawDescGZIP(), []int{48}
 }
 
 // HostProcessRequest has no fields.
@@ -3638,7 +4035,7 @@ type HostProcessRequest struct {
 
 func (x *HostProcessRequest) Reset() {
 	*x = HostProcessRequest{}
-	mi := &file_sfcore_proto_msgTypes[44]
+	mi := &file_sfcore_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3650,7 +4047,7 @@ func (x *HostProcessRequest) String() string {
 func (*HostProcessRequest) ProtoMessage() {}
 
 func (x *HostProcessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[44]
+	mi := &file_sfcore_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3663,7 +4060,7 @@ func (x *HostProcessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostProcessRequest.ProtoReflect.Descriptor instead.
 func (*HostProcessRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{44}
+	return file_sfcore_proto_rawDescGZIP(), []int{49}
 }
 
 // HostProcess describes a host's process. Only arch is required.
@@ -3693,7 +4090,7 @@ type HostProcess struct {
 
 func (x *HostProcess) Reset() {
 	*x = HostProcess{}
-	mi := &file_sfcore_proto_msgTypes[45]
+	mi := &file_sfcore_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3705,7 +4102,7 @@ func (x *HostProcess) String() string {
 func (*HostProcess) ProtoMessage() {}
 
 func (x *HostProcess) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[45]
+	mi := &file_sfcore_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3718,7 +4115,7 @@ func (x *HostProcess) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostProcess.ProtoReflect.Descriptor instead.
 func (*HostProcess) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{45}
+	return file_sfcore_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *HostProcess) GetArch() string {
@@ -3789,7 +4186,7 @@ type Auxiliary struct {
 
 func (x *Auxiliary) Reset() {
 	*x = Auxiliary{}
-	mi := &file_sfcore_proto_msgTypes[46]
+	mi := &file_sfcore_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3801,7 +4198,7 @@ func (x *Auxiliary) String() string {
 func (*Auxiliary) ProtoMessage() {}
 
 func (x *Auxiliary) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[46]
+	mi := &file_sfcore_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3814,7 +4211,7 @@ func (x *Auxiliary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Auxiliary.ProtoReflect.Descriptor instead.
 func (*Auxiliary) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{46}
+	return file_sfcore_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Auxiliary) GetType() uint64 {
@@ -3840,7 +4237,7 @@ type HostThreadsRequest struct {
 
 func (x *HostThreadsRequest) Reset() {
 	*x = HostThreadsRequest{}
-	mi := &file_sfcore_proto_msgTypes[47]
+	mi := &file_sfcore_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3852,7 +4249,7 @@ func (x *HostThreadsRequest) String() string {
 func (*HostThreadsRequest) ProtoMessage() {}
 
 func (x *HostThreadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[47]
+	mi := &file_sfcore_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3865,7 +4262,7 @@ func (x *HostThreadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThreadsRequest.ProtoReflect.Descriptor instead.
 func (*HostThreadsRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{47}
+	return file_sfcore_proto_rawDescGZIP(), []int{52}
 }
 
 // HostThreads are threads, after those of earlier messages.
@@ -3878,7 +4275,7 @@ type HostThreads struct {
 
 func (x *HostThreads) Reset() {
 	*x = HostThreads{}
-	mi := &file_sfcore_proto_msgTypes[48]
+	mi := &file_sfcore_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3890,7 +4287,7 @@ func (x *HostThreads) String() string {
 func (*HostThreads) ProtoMessage() {}
 
 func (x *HostThreads) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[48]
+	mi := &file_sfcore_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3903,7 +4300,7 @@ func (x *HostThreads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThreads.ProtoReflect.Descriptor instead.
 func (*HostThreads) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{48}
+	return file_sfcore_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *HostThreads) GetThreads() []*HostThread {
@@ -3936,7 +4333,7 @@ type HostThread struct {
 
 func (x *HostThread) Reset() {
 	*x = HostThread{}
-	mi := &file_sfcore_proto_msgTypes[49]
+	mi := &file_sfcore_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3948,7 +4345,7 @@ func (x *HostThread) String() string {
 func (*HostThread) ProtoMessage() {}
 
 func (x *HostThread) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[49]
+	mi := &file_sfcore_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3961,7 +4358,7 @@ func (x *HostThread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostThread.ProtoReflect.Descriptor instead.
 func (*HostThread) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{49}
+	return file_sfcore_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *HostThread) GetTid() int64 {
@@ -4015,7 +4412,7 @@ type HostMappingsRequest struct {
 
 func (x *HostMappingsRequest) Reset() {
 	*x = HostMappingsRequest{}
-	mi := &file_sfcore_proto_msgTypes[50]
+	mi := &file_sfcore_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4027,7 +4424,7 @@ func (x *HostMappingsRequest) String() string {
 func (*HostMappingsRequest) ProtoMessage() {}
 
 func (x *HostMappingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[50]
+	mi := &file_sfcore_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4040,7 +4437,7 @@ func (x *HostMappingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMappingsRequest.ProtoReflect.Descriptor instead.
 func (*HostMappingsRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{50}
+	return file_sfcore_proto_rawDescGZIP(), []int{55}
 }
 
 // HostMappings are mappings, after those of earlier messages.
@@ -4053,7 +4450,7 @@ type HostMappings struct {
 
 func (x *HostMappings) Reset() {
 	*x = HostMappings{}
-	mi := &file_sfcore_proto_msgTypes[51]
+	mi := &file_sfcore_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4065,7 +4462,7 @@ func (x *HostMappings) String() string {
 func (*HostMappings) ProtoMessage() {}
 
 func (x *HostMappings) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[51]
+	mi := &file_sfcore_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4078,7 +4475,7 @@ func (x *HostMappings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMappings.ProtoReflect.Descriptor instead.
 func (*HostMappings) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{51}
+	return file_sfcore_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *HostMappings) GetMappings() []*HostMapping {
@@ -4107,7 +4504,7 @@ type HostMapping struct {
 
 func (x *HostMapping) Reset() {
 	*x = HostMapping{}
-	mi := &file_sfcore_proto_msgTypes[52]
+	mi := &file_sfcore_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4119,7 +4516,7 @@ func (x *HostMapping) String() string {
 func (*HostMapping) ProtoMessage() {}
 
 func (x *HostMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[52]
+	mi := &file_sfcore_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4132,7 +4529,7 @@ func (x *HostMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMapping.ProtoReflect.Descriptor instead.
 func (*HostMapping) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{52}
+	return file_sfcore_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *HostMapping) GetLo() uint64 {
@@ -4181,7 +4578,7 @@ type HostReadRequest struct {
 
 func (x *HostReadRequest) Reset() {
 	*x = HostReadRequest{}
-	mi := &file_sfcore_proto_msgTypes[53]
+	mi := &file_sfcore_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4193,7 +4590,7 @@ func (x *HostReadRequest) String() string {
 func (*HostReadRequest) ProtoMessage() {}
 
 func (x *HostReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[53]
+	mi := &file_sfcore_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4206,7 +4603,7 @@ func (x *HostReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostReadRequest.ProtoReflect.Descriptor instead.
 func (*HostReadRequest) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{53}
+	return file_sfcore_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *HostReadRequest) GetRanges() []*HostRange {
@@ -4229,7 +4626,7 @@ type HostRange struct {
 
 func (x *HostRange) Reset() {
 	*x = HostRange{}
-	mi := &file_sfcore_proto_msgTypes[54]
+	mi := &file_sfcore_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4241,7 +4638,7 @@ func (x *HostRange) String() string {
 func (*HostRange) ProtoMessage() {}
 
 func (x *HostRange) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[54]
+	mi := &file_sfcore_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4254,7 +4651,7 @@ func (x *HostRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostRange.ProtoReflect.Descriptor instead.
 func (*HostRange) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{54}
+	return file_sfcore_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *HostRange) GetAddress() uint64 {
@@ -4281,7 +4678,7 @@ type HostReadReply struct {
 
 func (x *HostReadReply) Reset() {
 	*x = HostReadReply{}
-	mi := &file_sfcore_proto_msgTypes[55]
+	mi := &file_sfcore_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4293,7 +4690,7 @@ func (x *HostReadReply) String() string {
 func (*HostReadReply) ProtoMessage() {}
 
 func (x *HostReadReply) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[55]
+	mi := &file_sfcore_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4306,7 +4703,7 @@ func (x *HostReadReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostReadReply.ProtoReflect.Descriptor instead.
 func (*HostReadReply) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{55}
+	return file_sfcore_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *HostReadReply) GetChunks() []*HostChunk {
@@ -4331,7 +4728,7 @@ type HostChunk struct {
 
 func (x *HostChunk) Reset() {
 	*x = HostChunk{}
-	mi := &file_sfcore_proto_msgTypes[56]
+	mi := &file_sfcore_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4343,7 +4740,7 @@ func (x *HostChunk) String() string {
 func (*HostChunk) ProtoMessage() {}
 
 func (x *HostChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_sfcore_proto_msgTypes[56]
+	mi := &file_sfcore_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4356,7 +4753,7 @@ func (x *HostChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostChunk.ProtoReflect.Descriptor instead.
 func (*HostChunk) Descriptor() ([]byte, []int) {
-	return file_sfcore_proto_rawDescGZIP(), []int{56}
+	return file_sfcore_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *HostChunk) GetData() []byte {
@@ -4473,12 +4870,13 @@ const file_sfcore_proto_rawDesc = "" +
 	"\b_addressB\r\n" +
 	"\v_sender_uid\"*\n" +
 	"\x0eThreadsRequest\x12\x18\n" +
-	"\asession\x18\x01 \x01(\x04R\asession\"w\n" +
+	"\asession\x18\x01 \x01(\x04R\asession\"\x8d\x01\n" +
 	"\rStacksRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\x12\x12\n" +
 	"\x04tids\x18\x02 \x03(\x03R\x04tids\x12\x1a\n" +
 	"\bworkings\x18\x03 \x01(\bR\bworkings\x12\x1c\n" +
-	"\tvariables\x18\x04 \x01(\bR\tvariables\"\xd2\x01\n" +
+	"\tvariables\x18\x04 \x01(\bR\tvariables\x12\x14\n" +
+	"\x05scene\x18\x05 \x01(\bR\x05scene\"\x81\x02\n" +
 	"\x06Thread\x12\x10\n" +
 	"\x03tid\x18\x01 \x01(\x03R\x03tid\x12\x15\n" +
 	"\x06ns_tid\x18\x02 \x01(\x03R\x05nsTid\x12\x12\n" +
@@ -4486,7 +4884,36 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x05state\x18\x04 \x01(\tR\x05state\x12\x18\n" +
 	"\acrashed\x18\x05 \x01(\bR\acrashed\x12/\n" +
 	"\x06frames\x18\x06 \x03(\v2\x17.sfcore.plugin.v1.FrameR\x06frames\x12*\n" +
-	"\x04stop\x18\a \x01(\v2\x16.sfcore.plugin.v1.StopR\x04stop\"(\n" +
+	"\x04stop\x18\a \x01(\v2\x16.sfcore.plugin.v1.StopR\x04stop\x12-\n" +
+	"\x05scene\x18\b \x01(\v2\x17.sfcore.plugin.v1.SceneR\x05scene\"\xbf\x01\n" +
+	"\x05Scene\x12=\n" +
+	"\tregisters\x18\x01 \x03(\v2\x1f.sfcore.plugin.v1.SceneRegisterR\tregisters\x12A\n" +
+	"\finstructions\x18\x02 \x03(\v2\x1d.sfcore.plugin.v1.InstructionR\finstructions\x124\n" +
+	"\baccesses\x18\x03 \x03(\v2\x18.sfcore.plugin.v1.AccessR\baccesses\"a\n" +
+	"\rSceneRegister\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\xaf\x01\n" +
+	"\vInstruction\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\x04R\aaddress\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\tR\x05bytes\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x12\x1a\n" +
+	"\bfunction\x18\x04 \x01(\tR\bfunction\x12\x1b\n" +
+	"\x06offset\x18\x05 \x01(\x04H\x00R\x06offset\x88\x01\x01\x12\x18\n" +
+	"\acurrent\x18\x06 \x01(\bR\acurrentB\t\n" +
+	"\a_offset\"\x88\x01\n" +
+	"\x06Access\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\x04R\aaddress\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x12\n" +
+	"\x04read\x18\x03 \x01(\bR\x04read\x12\x14\n" +
+	"\x05write\x18\x04 \x01(\bR\x05write\x12\x12\n" +
+	"\x04kind\x18\x05 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04text\x18\x06 \x01(\tR\x04text\"8\n" +
+	"\n" +
+	"SourceLine\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"(\n" +
 	"\fWaitsRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\"y\n" +
 	"\aWaiting\x12,\n" +
@@ -4545,7 +4972,7 @@ const file_sfcore_proto_rawDesc = "" +
 	"\x04from\x18\x01 \x01(\x03R\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\x03R\x02to\x12/\n" +
 	"\x06frames\x18\x03 \x03(\v2\x17.sfcore.plugin.v1.PlaceR\x06frames\x12\x14\n" +
-	"\x05error\x18\x04 \x01(\tR\x05error\"\x98\x05\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\"\xce\x05\n" +
 	"\x05Frame\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12\x0e\n" +
 	"\x02pc\x18\x02 \x01(\x06R\x02pc\x12\x13\n" +
@@ -4569,7 +4996,8 @@ const file_sfcore_proto_rawDesc = "" +
 	"\askipped\x18\x13 \x01(\tR\askipped\x128\n" +
 	"\tvariables\x18\x14 \x03(\v2\x1a.sfcore.plugin.v1.VariableR\tvariables\x12\x1a\n" +
 	"\bevidence\x18\x15 \x01(\tR\bevidence\x12\x14\n" +
-	"\x05doubt\x18\x16 \x01(\tR\x05doubtB\x05\n" +
+	"\x05doubt\x18\x16 \x01(\tR\x05doubt\x124\n" +
+	"\x06source\x18\x17 \x03(\v2\x1c.sfcore.plugin.v1.SourceLineR\x06sourceB\x05\n" +
 	"\x03_spB\x06\n" +
 	"\x04_cfaB\x10\n" +
 	"\x0e_module_offsetB\x12\n" +
@@ -4753,7 +5181,7 @@ func file_sfcore_proto_rawDescGZIP() []byte {
 	return file_sfcore_proto_rawDescData
 }
 
-var file_sfcore_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
+var file_sfcore_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
 var file_sfcore_proto_goTypes = []any{
 	(*OpenRequest)(nil),         // 0: sfcore.plugin.v1.OpenRequest
 	(*SourceSubstitution)(nil),  // 1: sfcore.plugin.v1.SourceSubstitution
@@ -4769,49 +5197,54 @@ var file_sfcore_proto_goTypes = []any{
 	(*ThreadsRequest)(nil),      // 11: sfcore.plugin.v1.ThreadsRequest
 	(*StacksRequest)(nil),       // 12: sfcore.plugin.v1.StacksRequest
 	(*Thread)(nil),              // 13: sfcore.plugin.v1.Thread
-	(*WaitsRequest)(nil),        // 14: sfcore.plugin.v1.WaitsRequest
-	(*Waiting)(nil),             // 15: sfcore.plugin.v1.Waiting
-	(*Wait)(nil),                // 16: sfcore.plugin.v1.Wait
-	(*Deadlock)(nil),            // 17: sfcore.plugin.v1.Deadlock
-	(*GoroutinesRequest)(nil),   // 18: sfcore.plugin.v1.GoroutinesRequest
-	(*Goroutine)(nil),           // 19: sfcore.plugin.v1.Goroutine
-	(*Place)(nil),               // 20: sfcore.plugin.v1.Place
-	(*GoroutineFrame)(nil),      // 21: sfcore.plugin.v1.GoroutineFrame
-	(*GoVariable)(nil),          // 22: sfcore.plugin.v1.GoVariable
-	(*DelveStack)(nil),          // 23: sfcore.plugin.v1.DelveStack
-	(*Frame)(nil),               // 24: sfcore.plugin.v1.Frame
-	(*Variable)(nil),            // 25: sfcore.plugin.v1.Variable
-	(*Stop)(nil),                // 26: sfcore.plugin.v1.Stop
-	(*ModulesRequest)(nil),      // 27: sfcore.plugin.v1.ModulesRequest
-	(*Module)(nil),              // 28: sfcore.plugin.v1.Module
-	(*SFrame)(nil),              // 29: sfcore.plugin.v1.SFrame
-	(*RegistersRequest)(nil),    // 30: sfcore.plugin.v1.RegistersRequest
-	(*RegistersReply)(nil),      // 31: sfcore.plugin.v1.RegistersReply
-	(*Register)(nil),            // 32: sfcore.plugin.v1.Register
-	(*ReadMemoryRequest)(nil),   // 33: sfcore.plugin.v1.ReadMemoryRequest
-	(*ReadMemoryReply)(nil),     // 34: sfcore.plugin.v1.ReadMemoryReply
-	(*LocateRequest)(nil),       // 35: sfcore.plugin.v1.LocateRequest
-	(*LocateReply)(nil),         // 36: sfcore.plugin.v1.LocateReply
-	(*Location)(nil),            // 37: sfcore.plugin.v1.Location
-	(*Function)(nil),            // 38: sfcore.plugin.v1.Function
-	(*DumpSFrameRequest)(nil),   // 39: sfcore.plugin.v1.DumpSFrameRequest
-	(*SFrameFunction)(nil),      // 40: sfcore.plugin.v1.SFrameFunction
-	(*SFrameRow)(nil),           // 41: sfcore.plugin.v1.SFrameRow
-	(*CloseRequest)(nil),        // 42: sfcore.plugin.v1.CloseRequest
-	(*CloseReply)(nil),          // 43: sfcore.plugin.v1.CloseReply
-	(*HostProcessRequest)(nil),  // 44: sfcore.plugin.v1.HostProcessRequest
-	(*HostProcess)(nil),         // 45: sfcore.plugin.v1.HostProcess
-	(*Auxiliary)(nil),           // 46: sfcore.plugin.v1.Auxiliary
-	(*HostThreadsRequest)(nil),  // 47: sfcore.plugin.v1.HostThreadsRequest
-	(*HostThreads)(nil),         // 48: sfcore.plugin.v1.HostThreads
-	(*HostThread)(nil),          // 49: sfcore.plugin.v1.HostThread
-	(*HostMappingsRequest)(nil), // 50: sfcore.plugin.v1.HostMappingsRequest
-	(*HostMappings)(nil),        // 51: sfcore.plugin.v1.HostMappings
-	(*HostMapping)(nil),         // 52: sfcore.plugin.v1.HostMapping
-	(*HostReadRequest)(nil),     // 53: sfcore.plugin.v1.HostReadRequest
-	(*HostRange)(nil),           // 54: sfcore.plugin.v1.HostRange
-	(*HostReadReply)(nil),       // 55: sfcore.plugin.v1.HostReadReply
-	(*HostChunk)(nil),           // 56: sfcore.plugin.v1.HostChunk
+	(*Scene)(nil),               // 14: sfcore.plugin.v1.Scene
+	(*SceneRegister)(nil),       // 15: sfcore.plugin.v1.SceneRegister
+	(*Instruction)(nil),         // 16: sfcore.plugin.v1.Instruction
+	(*Access)(nil),              // 17: sfcore.plugin.v1.Access
+	(*SourceLine)(nil),          // 18: sfcore.plugin.v1.SourceLine
+	(*WaitsRequest)(nil),        // 19: sfcore.plugin.v1.WaitsRequest
+	(*Waiting)(nil),             // 20: sfcore.plugin.v1.Waiting
+	(*Wait)(nil),                // 21: sfcore.plugin.v1.Wait
+	(*Deadlock)(nil),            // 22: sfcore.plugin.v1.Deadlock
+	(*GoroutinesRequest)(nil),   // 23: sfcore.plugin.v1.GoroutinesRequest
+	(*Goroutine)(nil),           // 24: sfcore.plugin.v1.Goroutine
+	(*Place)(nil),               // 25: sfcore.plugin.v1.Place
+	(*GoroutineFrame)(nil),      // 26: sfcore.plugin.v1.GoroutineFrame
+	(*GoVariable)(nil),          // 27: sfcore.plugin.v1.GoVariable
+	(*DelveStack)(nil),          // 28: sfcore.plugin.v1.DelveStack
+	(*Frame)(nil),               // 29: sfcore.plugin.v1.Frame
+	(*Variable)(nil),            // 30: sfcore.plugin.v1.Variable
+	(*Stop)(nil),                // 31: sfcore.plugin.v1.Stop
+	(*ModulesRequest)(nil),      // 32: sfcore.plugin.v1.ModulesRequest
+	(*Module)(nil),              // 33: sfcore.plugin.v1.Module
+	(*SFrame)(nil),              // 34: sfcore.plugin.v1.SFrame
+	(*RegistersRequest)(nil),    // 35: sfcore.plugin.v1.RegistersRequest
+	(*RegistersReply)(nil),      // 36: sfcore.plugin.v1.RegistersReply
+	(*Register)(nil),            // 37: sfcore.plugin.v1.Register
+	(*ReadMemoryRequest)(nil),   // 38: sfcore.plugin.v1.ReadMemoryRequest
+	(*ReadMemoryReply)(nil),     // 39: sfcore.plugin.v1.ReadMemoryReply
+	(*LocateRequest)(nil),       // 40: sfcore.plugin.v1.LocateRequest
+	(*LocateReply)(nil),         // 41: sfcore.plugin.v1.LocateReply
+	(*Location)(nil),            // 42: sfcore.plugin.v1.Location
+	(*Function)(nil),            // 43: sfcore.plugin.v1.Function
+	(*DumpSFrameRequest)(nil),   // 44: sfcore.plugin.v1.DumpSFrameRequest
+	(*SFrameFunction)(nil),      // 45: sfcore.plugin.v1.SFrameFunction
+	(*SFrameRow)(nil),           // 46: sfcore.plugin.v1.SFrameRow
+	(*CloseRequest)(nil),        // 47: sfcore.plugin.v1.CloseRequest
+	(*CloseReply)(nil),          // 48: sfcore.plugin.v1.CloseReply
+	(*HostProcessRequest)(nil),  // 49: sfcore.plugin.v1.HostProcessRequest
+	(*HostProcess)(nil),         // 50: sfcore.plugin.v1.HostProcess
+	(*Auxiliary)(nil),           // 51: sfcore.plugin.v1.Auxiliary
+	(*HostThreadsRequest)(nil),  // 52: sfcore.plugin.v1.HostThreadsRequest
+	(*HostThreads)(nil),         // 53: sfcore.plugin.v1.HostThreads
+	(*HostThread)(nil),          // 54: sfcore.plugin.v1.HostThread
+	(*HostMappingsRequest)(nil), // 55: sfcore.plugin.v1.HostMappingsRequest
+	(*HostMappings)(nil),        // 56: sfcore.plugin.v1.HostMappings
+	(*HostMapping)(nil),         // 57: sfcore.plugin.v1.HostMapping
+	(*HostReadRequest)(nil),     // 58: sfcore.plugin.v1.HostReadRequest
+	(*HostRange)(nil),           // 59: sfcore.plugin.v1.HostRange
+	(*HostReadReply)(nil),       // 60: sfcore.plugin.v1.HostReadReply
+	(*HostChunk)(nil),           // 61: sfcore.plugin.v1.HostChunk
 }
 var file_sfcore_proto_depIdxs = []int32{
 	1,  // 0: sfcore.plugin.v1.OpenRequest.source_map:type_name -> sfcore.plugin.v1.SourceSubstitution
@@ -4821,69 +5254,74 @@ var file_sfcore_proto_depIdxs = []int32{
 	6,  // 4: sfcore.plugin.v1.Source.truncated:type_name -> sfcore.plugin.v1.Truncation
 	7,  // 5: sfcore.plugin.v1.Truncation.mappings:type_name -> sfcore.plugin.v1.Mapping
 	10, // 6: sfcore.plugin.v1.Process.signal:type_name -> sfcore.plugin.v1.Signal
-	24, // 7: sfcore.plugin.v1.Thread.frames:type_name -> sfcore.plugin.v1.Frame
-	26, // 8: sfcore.plugin.v1.Thread.stop:type_name -> sfcore.plugin.v1.Stop
-	16, // 9: sfcore.plugin.v1.Waiting.wait:type_name -> sfcore.plugin.v1.Wait
-	17, // 10: sfcore.plugin.v1.Waiting.deadlock:type_name -> sfcore.plugin.v1.Deadlock
-	20, // 11: sfcore.plugin.v1.Goroutine.start:type_name -> sfcore.plugin.v1.Place
-	20, // 12: sfcore.plugin.v1.Goroutine.created:type_name -> sfcore.plugin.v1.Place
-	21, // 13: sfcore.plugin.v1.Goroutine.frames:type_name -> sfcore.plugin.v1.GoroutineFrame
-	26, // 14: sfcore.plugin.v1.Goroutine.stop:type_name -> sfcore.plugin.v1.Stop
-	23, // 15: sfcore.plugin.v1.Goroutine.delve:type_name -> sfcore.plugin.v1.DelveStack
-	24, // 16: sfcore.plugin.v1.GoroutineFrame.frame:type_name -> sfcore.plugin.v1.Frame
-	22, // 17: sfcore.plugin.v1.GoroutineFrame.variables:type_name -> sfcore.plugin.v1.GoVariable
-	20, // 18: sfcore.plugin.v1.DelveStack.frames:type_name -> sfcore.plugin.v1.Place
-	25, // 19: sfcore.plugin.v1.Frame.variables:type_name -> sfcore.plugin.v1.Variable
-	25, // 20: sfcore.plugin.v1.Variable.members:type_name -> sfcore.plugin.v1.Variable
-	29, // 21: sfcore.plugin.v1.Module.sframe:type_name -> sfcore.plugin.v1.SFrame
-	32, // 22: sfcore.plugin.v1.RegistersReply.registers:type_name -> sfcore.plugin.v1.Register
-	37, // 23: sfcore.plugin.v1.LocateReply.locations:type_name -> sfcore.plugin.v1.Location
-	38, // 24: sfcore.plugin.v1.Location.functions:type_name -> sfcore.plugin.v1.Function
-	41, // 25: sfcore.plugin.v1.SFrameFunction.rows:type_name -> sfcore.plugin.v1.SFrameRow
-	10, // 26: sfcore.plugin.v1.HostProcess.signal:type_name -> sfcore.plugin.v1.Signal
-	46, // 27: sfcore.plugin.v1.HostProcess.auxv:type_name -> sfcore.plugin.v1.Auxiliary
-	49, // 28: sfcore.plugin.v1.HostThreads.threads:type_name -> sfcore.plugin.v1.HostThread
-	32, // 29: sfcore.plugin.v1.HostThread.registers:type_name -> sfcore.plugin.v1.Register
-	52, // 30: sfcore.plugin.v1.HostMappings.mappings:type_name -> sfcore.plugin.v1.HostMapping
-	54, // 31: sfcore.plugin.v1.HostReadRequest.ranges:type_name -> sfcore.plugin.v1.HostRange
-	56, // 32: sfcore.plugin.v1.HostReadReply.chunks:type_name -> sfcore.plugin.v1.HostChunk
-	0,  // 33: sfcore.plugin.v1.Plugin.Open:input_type -> sfcore.plugin.v1.OpenRequest
-	3,  // 34: sfcore.plugin.v1.Plugin.Process:input_type -> sfcore.plugin.v1.ProcessRequest
-	11, // 35: sfcore.plugin.v1.Plugin.Threads:input_type -> sfcore.plugin.v1.ThreadsRequest
-	12, // 36: sfcore.plugin.v1.Plugin.Stacks:input_type -> sfcore.plugin.v1.StacksRequest
-	27, // 37: sfcore.plugin.v1.Plugin.Modules:input_type -> sfcore.plugin.v1.ModulesRequest
-	30, // 38: sfcore.plugin.v1.Plugin.Registers:input_type -> sfcore.plugin.v1.RegistersRequest
-	33, // 39: sfcore.plugin.v1.Plugin.ReadMemory:input_type -> sfcore.plugin.v1.ReadMemoryRequest
-	35, // 40: sfcore.plugin.v1.Plugin.Locate:input_type -> sfcore.plugin.v1.LocateRequest
-	39, // 41: sfcore.plugin.v1.Plugin.DumpSFrame:input_type -> sfcore.plugin.v1.DumpSFrameRequest
-	42, // 42: sfcore.plugin.v1.Plugin.Close:input_type -> sfcore.plugin.v1.CloseRequest
-	14, // 43: sfcore.plugin.v1.Plugin.Waits:input_type -> sfcore.plugin.v1.WaitsRequest
-	18, // 44: sfcore.plugin.v1.Plugin.Goroutines:input_type -> sfcore.plugin.v1.GoroutinesRequest
-	44, // 45: sfcore.plugin.v1.Host.Process:input_type -> sfcore.plugin.v1.HostProcessRequest
-	47, // 46: sfcore.plugin.v1.Host.Threads:input_type -> sfcore.plugin.v1.HostThreadsRequest
-	50, // 47: sfcore.plugin.v1.Host.Mappings:input_type -> sfcore.plugin.v1.HostMappingsRequest
-	53, // 48: sfcore.plugin.v1.Host.ReadMemory:input_type -> sfcore.plugin.v1.HostReadRequest
-	2,  // 49: sfcore.plugin.v1.Plugin.Open:output_type -> sfcore.plugin.v1.OpenReply
-	4,  // 50: sfcore.plugin.v1.Plugin.Process:output_type -> sfcore.plugin.v1.ProcessReply
-	13, // 51: sfcore.plugin.v1.Plugin.Threads:output_type -> sfcore.plugin.v1.Thread
-	13, // 52: sfcore.plugin.v1.Plugin.Stacks:output_type -> sfcore.plugin.v1.Thread
-	28, // 53: sfcore.plugin.v1.Plugin.Modules:output_type -> sfcore.plugin.v1.Module
-	31, // 54: sfcore.plugin.v1.Plugin.Registers:output_type -> sfcore.plugin.v1.RegistersReply
-	34, // 55: sfcore.plugin.v1.Plugin.ReadMemory:output_type -> sfcore.plugin.v1.ReadMemoryReply
-	36, // 56: sfcore.plugin.v1.Plugin.Locate:output_type -> sfcore.plugin.v1.LocateReply
-	40, // 57: sfcore.plugin.v1.Plugin.DumpSFrame:output_type -> sfcore.plugin.v1.SFrameFunction
-	43, // 58: sfcore.plugin.v1.Plugin.Close:output_type -> sfcore.plugin.v1.CloseReply
-	15, // 59: sfcore.plugin.v1.Plugin.Waits:output_type -> sfcore.plugin.v1.Waiting
-	19, // 60: sfcore.plugin.v1.Plugin.Goroutines:output_type -> sfcore.plugin.v1.Goroutine
-	45, // 61: sfcore.plugin.v1.Host.Process:output_type -> sfcore.plugin.v1.HostProcess
-	48, // 62: sfcore.plugin.v1.Host.Threads:output_type -> sfcore.plugin.v1.HostThreads
-	51, // 63: sfcore.plugin.v1.Host.Mappings:output_type -> sfcore.plugin.v1.HostMappings
-	55, // 64: sfcore.plugin.v1.Host.ReadMemory:output_type -> sfcore.plugin.v1.HostReadReply
-	49, // [49:65] is the sub-list for method output_type
-	33, // [33:49] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	29, // 7: sfcore.plugin.v1.Thread.frames:type_name -> sfcore.plugin.v1.Frame
+	31, // 8: sfcore.plugin.v1.Thread.stop:type_name -> sfcore.plugin.v1.Stop
+	14, // 9: sfcore.plugin.v1.Thread.scene:type_name -> sfcore.plugin.v1.Scene
+	15, // 10: sfcore.plugin.v1.Scene.registers:type_name -> sfcore.plugin.v1.SceneRegister
+	16, // 11: sfcore.plugin.v1.Scene.instructions:type_name -> sfcore.plugin.v1.Instruction
+	17, // 12: sfcore.plugin.v1.Scene.accesses:type_name -> sfcore.plugin.v1.Access
+	21, // 13: sfcore.plugin.v1.Waiting.wait:type_name -> sfcore.plugin.v1.Wait
+	22, // 14: sfcore.plugin.v1.Waiting.deadlock:type_name -> sfcore.plugin.v1.Deadlock
+	25, // 15: sfcore.plugin.v1.Goroutine.start:type_name -> sfcore.plugin.v1.Place
+	25, // 16: sfcore.plugin.v1.Goroutine.created:type_name -> sfcore.plugin.v1.Place
+	26, // 17: sfcore.plugin.v1.Goroutine.frames:type_name -> sfcore.plugin.v1.GoroutineFrame
+	31, // 18: sfcore.plugin.v1.Goroutine.stop:type_name -> sfcore.plugin.v1.Stop
+	28, // 19: sfcore.plugin.v1.Goroutine.delve:type_name -> sfcore.plugin.v1.DelveStack
+	29, // 20: sfcore.plugin.v1.GoroutineFrame.frame:type_name -> sfcore.plugin.v1.Frame
+	27, // 21: sfcore.plugin.v1.GoroutineFrame.variables:type_name -> sfcore.plugin.v1.GoVariable
+	25, // 22: sfcore.plugin.v1.DelveStack.frames:type_name -> sfcore.plugin.v1.Place
+	30, // 23: sfcore.plugin.v1.Frame.variables:type_name -> sfcore.plugin.v1.Variable
+	18, // 24: sfcore.plugin.v1.Frame.source:type_name -> sfcore.plugin.v1.SourceLine
+	30, // 25: sfcore.plugin.v1.Variable.members:type_name -> sfcore.plugin.v1.Variable
+	34, // 26: sfcore.plugin.v1.Module.sframe:type_name -> sfcore.plugin.v1.SFrame
+	37, // 27: sfcore.plugin.v1.RegistersReply.registers:type_name -> sfcore.plugin.v1.Register
+	42, // 28: sfcore.plugin.v1.LocateReply.locations:type_name -> sfcore.plugin.v1.Location
+	43, // 29: sfcore.plugin.v1.Location.functions:type_name -> sfcore.plugin.v1.Function
+	46, // 30: sfcore.plugin.v1.SFrameFunction.rows:type_name -> sfcore.plugin.v1.SFrameRow
+	10, // 31: sfcore.plugin.v1.HostProcess.signal:type_name -> sfcore.plugin.v1.Signal
+	51, // 32: sfcore.plugin.v1.HostProcess.auxv:type_name -> sfcore.plugin.v1.Auxiliary
+	54, // 33: sfcore.plugin.v1.HostThreads.threads:type_name -> sfcore.plugin.v1.HostThread
+	37, // 34: sfcore.plugin.v1.HostThread.registers:type_name -> sfcore.plugin.v1.Register
+	57, // 35: sfcore.plugin.v1.HostMappings.mappings:type_name -> sfcore.plugin.v1.HostMapping
+	59, // 36: sfcore.plugin.v1.HostReadRequest.ranges:type_name -> sfcore.plugin.v1.HostRange
+	61, // 37: sfcore.plugin.v1.HostReadReply.chunks:type_name -> sfcore.plugin.v1.HostChunk
+	0,  // 38: sfcore.plugin.v1.Plugin.Open:input_type -> sfcore.plugin.v1.OpenRequest
+	3,  // 39: sfcore.plugin.v1.Plugin.Process:input_type -> sfcore.plugin.v1.ProcessRequest
+	11, // 40: sfcore.plugin.v1.Plugin.Threads:input_type -> sfcore.plugin.v1.ThreadsRequest
+	12, // 41: sfcore.plugin.v1.Plugin.Stacks:input_type -> sfcore.plugin.v1.StacksRequest
+	32, // 42: sfcore.plugin.v1.Plugin.Modules:input_type -> sfcore.plugin.v1.ModulesRequest
+	35, // 43: sfcore.plugin.v1.Plugin.Registers:input_type -> sfcore.plugin.v1.RegistersRequest
+	38, // 44: sfcore.plugin.v1.Plugin.ReadMemory:input_type -> sfcore.plugin.v1.ReadMemoryRequest
+	40, // 45: sfcore.plugin.v1.Plugin.Locate:input_type -> sfcore.plugin.v1.LocateRequest
+	44, // 46: sfcore.plugin.v1.Plugin.DumpSFrame:input_type -> sfcore.plugin.v1.DumpSFrameRequest
+	47, // 47: sfcore.plugin.v1.Plugin.Close:input_type -> sfcore.plugin.v1.CloseRequest
+	19, // 48: sfcore.plugin.v1.Plugin.Waits:input_type -> sfcore.plugin.v1.WaitsRequest
+	23, // 49: sfcore.plugin.v1.Plugin.Goroutines:input_type -> sfcore.plugin.v1.GoroutinesRequest
+	49, // 50: sfcore.plugin.v1.Host.Process:input_type -> sfcore.plugin.v1.HostProcessRequest
+	52, // 51: sfcore.plugin.v1.Host.Threads:input_type -> sfcore.plugin.v1.HostThreadsRequest
+	55, // 52: sfcore.plugin.v1.Host.Mappings:input_type -> sfcore.plugin.v1.HostMappingsRequest
+	58, // 53: sfcore.plugin.v1.Host.ReadMemory:input_type -> sfcore.plugin.v1.HostReadRequest
+	2,  // 54: sfcore.plugin.v1.Plugin.Open:output_type -> sfcore.plugin.v1.OpenReply
+	4,  // 55: sfcore.plugin.v1.Plugin.Process:output_type -> sfcore.plugin.v1.ProcessReply
+	13, // 56: sfcore.plugin.v1.Plugin.Threads:output_type -> sfcore.plugin.v1.Thread
+	13, // 57: sfcore.plugin.v1.Plugin.Stacks:output_type -> sfcore.plugin.v1.Thread
+	33, // 58: sfcore.plugin.v1.Plugin.Modules:output_type -> sfcore.plugin.v1.Module
+	36, // 59: sfcore.plugin.v1.Plugin.Registers:output_type -> sfcore.plugin.v1.RegistersReply
+	39, // 60: sfcore.plugin.v1.Plugin.ReadMemory:output_type -> sfcore.plugin.v1.ReadMemoryReply
+	41, // 61: sfcore.plugin.v1.Plugin.Locate:output_type -> sfcore.plugin.v1.LocateReply
+	45, // 62: sfcore.plugin.v1.Plugin.DumpSFrame:output_type -> sfcore.plugin.v1.SFrameFunction
+	48, // 63: sfcore.plugin.v1.Plugin.Close:output_type -> sfcore.plugin.v1.CloseReply
+	20, // 64: sfcore.plugin.v1.Plugin.Waits:output_type -> sfcore.plugin.v1.Waiting
+	24, // 65: sfcore.plugin.v1.Plugin.Goroutines:output_type -> sfcore.plugin.v1.Goroutine
+	50, // 66: sfcore.plugin.v1.Host.Process:output_type -> sfcore.plugin.v1.HostProcess
+	53, // 67: sfcore.plugin.v1.Host.Threads:output_type -> sfcore.plugin.v1.HostThreads
+	56, // 68: sfcore.plugin.v1.Host.Mappings:output_type -> sfcore.plugin.v1.HostMappings
+	60, // 69: sfcore.plugin.v1.Host.ReadMemory:output_type -> sfcore.plugin.v1.HostReadReply
+	54, // [54:70] is the sub-list for method output_type
+	38, // [38:54] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_sfcore_proto_init() }
@@ -4897,19 +5335,20 @@ func file_sfcore_proto_init() {
 		(*OpenRequest_Host)(nil),
 	}
 	file_sfcore_proto_msgTypes[10].OneofWrappers = []any{}
-	file_sfcore_proto_msgTypes[15].OneofWrappers = []any{
+	file_sfcore_proto_msgTypes[16].OneofWrappers = []any{}
+	file_sfcore_proto_msgTypes[20].OneofWrappers = []any{
 		(*Waiting_Wait)(nil),
 		(*Waiting_Deadlock)(nil),
 	}
-	file_sfcore_proto_msgTypes[24].OneofWrappers = []any{}
-	file_sfcore_proto_msgTypes[25].OneofWrappers = []any{}
+	file_sfcore_proto_msgTypes[29].OneofWrappers = []any{}
+	file_sfcore_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sfcore_proto_rawDesc), len(file_sfcore_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   57,
+			NumMessages:   62,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
