@@ -29,6 +29,9 @@ func appendFrame(b []byte, f *report.Frame) []byte {
 	b = appendNumber(b, `,"column":`, f.Column)
 	b = appendTrue(b, `,"inlined":true`, f.Inlined)
 	b = appendTrue(b, `,"signalFrame":true`, f.SignalFrame)
+	if len(f.Source) > 0 {
+		b = append(append(b, `,"source":`...), Encode(f.Source)...)
+	}
 	if len(f.Variables) > 0 {
 		b = append(append(b, `,"variables":`...), Encode(f.Variables)...)
 	}

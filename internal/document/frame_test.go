@@ -63,6 +63,9 @@ func valuesOf(t *testing.T, field reflect.Value, texts []string) (values []refle
 		}
 	case unwind.Evidence:
 		add(unwind.Executable | unwind.AfterCall)
+	case []report.SourceLine:
+		add([]report.SourceLine{})
+		add([]report.SourceLine{{Number: 3, Text: "a < b\u202e"}})
 	case []report.Variable:
 		add([]report.Variable{})
 		add([]report.Variable{{Name: "a<b>\u202e", Type: "int"}})
