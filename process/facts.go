@@ -2,7 +2,7 @@ package process
 
 import (
 	"encoding/binary"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/sfcore/sfcore/arch"
@@ -183,9 +183,9 @@ func (p *Process) sanitizer(w *Walker, frames []unwind.Frame) (entry string) {
 		}
 		name := n.names[len(n.names)-1].demangled
 		switch {
-		case strings.HasPrefix(name, "__sanitizer::"), sanitizerName.MatchString(name):
-		case i > 0 || sanitizerFile.MatchString(n.module.Name()):
-			if !sanitizerFile.MatchString(n.module.Name()) {
+		case ofSanitizer(name):
+		case i > 0 || isSanitizer(n.module.Name()):
+			if !isSanitizer(n.module.Name()) {
 				return entry
 			}
 		default:
@@ -196,10 +196,23 @@ func (p *Process) sanitizer(w *Walker, frames []unwind.Frame) (entry string) {
 	return ""
 }
 
-var (
-	sanitizerName = regexp.MustCompile(`^__(asan|hwasan|ubsan|tsan|msan|lsan)(_|::)`)
-	sanitizerFile = regexp.MustCompile(`^lib(asan|hwasan|ubsan|tsan|lsan)\.so|^libclang_rt\.`)
-)
+// sanitizers are the names of those that report with a trace of their own.
+var sanitizers = []string{"asan", "hwasan", "ubsan", "tsan", "msan", "lsan"}
+
+// ofSanitizer reports whether a function is one of a sanitizer.
+func ofSanitizer(name string) bool {
+	rest, ok := strings.CutPrefix(name, "__")
+	return ok && (strings.HasPrefix(rest, "sanitizer::") || slices.ContainsFunc(sanitizers, func(of string) bool {
+		after, ok := strings.CutPrefix(rest, of)
+		return ok && (strings.HasPrefix(after, "_") || strings.HasPrefix(after, "::"))
+	}))
+}
+
+// isSanitizer reports whether a module, by its name, is a sanitizer.
+func isSanitizer(module string) bool {
+	rest, ok := strings.CutPrefix(module, "lib")
+	return ok && (strings.HasPrefix(rest, "clang_rt.") || slices.ContainsFunc(sanitizers, func(of string) bool { return strings.HasPrefix(rest, of+".so") }))
+}
 
 // abortMessage returns what the libc of a pc noted before it aborted [glibc
 // include/stdlib.h: struct abort_msg_s]; "" for nothing.

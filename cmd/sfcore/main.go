@@ -29,7 +29,7 @@ func main() {
 		os.Exit(exitFailed)
 	}
 	ctx, stop := interruptible()
-	code := run(ctx, newRootCommand())
+	code := run(ctx, newRootCommand(os.Args[1:]...))
 	stop()
 	os.Exit(code)
 }
@@ -61,7 +61,20 @@ type incompleteError struct{}
 
 func (incompleteError) Error() string { return "the result is incomplete" }
 
-func newRootCommand() *cobra.Command {
+// commands make the commands, by their names.
+var commands = []struct {
+	name string
+	make func() *cobra.Command
+}{
+	{"bt", newBtCommand}, {"info", newInfoCommand}, {"print", newPrintCommand}, {"diff", newDiffCommand}, {"goroutines", newGoroutinesCommand},
+	{"sig", newSigCommand}, {"shrink", newShrinkCommand}, {"report-bug", newReportBugCommand}, {"cache", newCacheCommand}, {"dap", newDapCommand},
+	{"plugin", newPluginCommand}, {"sframe", newSFrameCommand}, {"crash", newCrashCommand}, {"version", newVersionCommand},
+}
+
+// newRootCommand makes the command of the program, for a command line that begins with
+// args. If that names a command, there is no other one: making all takes longer than a
+// small stack.
+func newRootCommand(args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sfcore",
 		Short: "Print the stacks of a Linux process, and say how each frame was found",
@@ -81,7 +94,16 @@ reason is printed), 2 if nothing could be done.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newBtCommand(), newInfoCommand(), newPrintCommand(), newDiffCommand(), newGoroutinesCommand(), newSigCommand(), newShrinkCommand(), newReportBugCommand(), newCacheCommand(), newDapCommand(), newPluginCommand(), newSFrameCommand(), newCrashCommand(), newVersionCommand())
+	for _, c := range commands {
+		if len(args) > 0 && args[0] == c.name {
+			root.AddCommand(c.make())
+		}
+	}
+	if !root.HasSubCommands() {
+		for _, c := range commands {
+			root.AddCommand(c.make())
+		}
+	}
 	command.Prepare(root)
 	return root
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/crash/foreign"
@@ -64,7 +65,7 @@ const (
 )
 
 // specifierAt matches what stands for something in kernel.core_pattern [core(5)].
-var specifierAt = regexp.MustCompile(`%[a-zA-Z]`)
+var specifierAt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[a-zA-Z]`) })
 
 // patternCores lists the cores that the kernel writes itself, by the pattern for their
 // names: in its directory or, if it has none, in the current one.
@@ -79,7 +80,7 @@ func patternCores(ctx context.Context, pattern string) (found []foundCore, looke
 	var name strings.Builder
 	var specifiers []byte
 	rest := base
-	for at := specifierAt.FindStringIndex(rest); at != nil; at = specifierAt.FindStringIndex(rest) {
+	for at := specifierAt().FindStringIndex(rest); at != nil; at = specifierAt().FindStringIndex(rest) {
 		name.WriteString(regexp.QuoteMeta(rest[:at[0]]) + `(.*?)`)
 		specifiers = append(specifiers, rest[at[0]+1])
 		rest = rest[at[1]:]

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // sent is for signals that another process sent. What the instruction was does not matter.
@@ -71,12 +72,14 @@ func (f *Facts) calls(names ...string) bool {
 	return slices.ContainsFunc(f.Functions, func(fn string) bool {
 		return slices.ContainsFunc(names, func(name string) bool {
 			rest, ok := strings.CutPrefix(strings.TrimPrefix(fn, "__GI_"), name)
-			return ok && behindName.MatchString(rest)
+			return ok && (rest == "" || behindName().MatchString(rest))
 		})
 	})
 }
 
-var behindName = regexp.MustCompile(`^(\.(cold|part|isra|constprop|localalias|lto_priv|llvm|abi0)(\.\d+)*)*( \[clone.*|\(.*)?$`)
+var behindName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\.(cold|part|isra|constprop|localalias|lto_priv|llvm|abi0)(\.\d+)*)*( \[clone.*|\(.*)?$`)
+})
 
 // exception is for a C++ exception that nobody caught.
 func exception(f *Facts) *Cause {

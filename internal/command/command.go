@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 )
@@ -64,11 +65,13 @@ func unknown(cmd *cobra.Command, name string) error {
 }
 
 // parsing is what strconv says of the value of a flag.
-var parsing = regexp.MustCompile(`strconv\.\w+: parsing "[^"]*": (invalid syntax|value out of range)$`)
+var parsing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`strconv\.\w+: parsing "[^"]*": (invalid syntax|value out of range)$`)
+})
 
 // badFlag says in words why the value of a flag is none.
 func badFlag(_ *cobra.Command, err error) error {
-	at := parsing.FindStringSubmatchIndex(err.Error())
+	at := parsing().FindStringSubmatchIndex(err.Error())
 	if at == nil {
 		return err
 	}

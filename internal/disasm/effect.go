@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/arch/x86/x86asm"
 
@@ -167,16 +168,22 @@ func amd64Part(reg x86asm.Reg) (arch.Reg, int) {
 // The operands in memory of the others, as GNU syntax writes them: "ldr x0, [x1,#8]",
 // "lg %r1,8(%r2)". Operands with an index are left out.
 var (
-	aarch64Memory = regexp.MustCompile(`^(ldr|ldur|str|stur|ldrb|strb|ldrh|strh|ldrsw|ldp|stp)\s.*\[(x\d+|sp)(?:, ?#(-?(?:0x)?[0-9a-f]+))?\]$`)
-	s390xMemory   = regexp.MustCompile(`^(lg|l|lgf|lgh|llgc|llgh|llgf|lmg|stg|st|sth|stc|stmg|mvi|mvhi|mvghi)\s.*?(-?\d+)\(%r(\d+)\)`)
+	aarch64Memory = expression(`^(ldr|ldur|str|stur|ldrb|strb|ldrh|strh|ldrsw|ldp|stp)\s.*\[(x\d+|sp)(?:, ?#(-?(?:0x)?[0-9a-f]+))?\]$`)
+	s390xMemory   = expression(`^(lg|l|lgf|lgh|llgc|llgh|llgf|lmg|stg|st|sth|stc|stmg|mvi|mvhi|mvghi)\s.*?(-?\d+)\(%r(\d+)\)`)
 )
+
+// expression returns a regular expression that is compiled when it is first used, not
+// whenever a program starts.
+func expression(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 func effectAArch64(a *arch.Arch, code []byte, pc uint64) Effect {
 	text := decodeAArch64(code, pc, noNames).Text
 	if strings.HasPrefix(text, "udf") || len(code) >= 4 && code[2] == 0 && code[3] == 0 { // UDF #imm16 [Arm ARM, C6.2]
 		return Effect{Undefined: true}
 	}
-	m := aarch64Memory.FindStringSubmatch(strings.ToLower(text))
+	m := aarch64Memory().FindStringSubmatch(strings.ToLower(text))
 	if m == nil {
 		return Effect{}
 	}
@@ -194,7 +201,7 @@ func effectAArch64(a *arch.Arch, code []byte, pc uint64) Effect {
 
 func effectS390X(_ *arch.Arch, code []byte, pc uint64) Effect {
 	text := decodeS390X(code, pc, noNames).Text
-	m := s390xMemory.FindStringSubmatch(text)
+	m := s390xMemory().FindStringSubmatch(text)
 	if m == nil {
 		return Effect{}
 	}

@@ -74,7 +74,7 @@ func readFrom(name string, f io.ReadSeeker, size int64, left *Budget) ([]*report
 	}
 	defer closeStream()
 	bounded := &boundedReader{r: stream, left: left}
-	in := bufio.NewReaderSize(bounded, 64<<10)
+	in := bufio.NewReader(bounded) // small, since most files are no reports
 	left.begin(size, stream != io.Reader(f))
 	start, _ := in.Peek(64)
 	if start = bytes.TrimLeft(start, " \t\r\n"); len(start) == 0 || start[0] != '{' {

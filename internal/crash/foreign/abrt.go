@@ -2,7 +2,6 @@ package foreign
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +23,7 @@ var abrtTexts = []string{"analyzer", "type", "executable", "pid", "global_pid", 
 var errOtherProblem = errors.New("not a crash of a program (analyzer, type)")
 
 // killedBy finds the signal in the element "reason".
-var killedBy = regexp.MustCompile(`(?i)signal (\d{1,2})|(SIG[A-Z0-9]{2,9})`)
+var killedBy = expression(`(?i)signal (\d{1,2})|(SIG[A-Z0-9]{2,9})`)
 
 // parseAbrt takes over what the elements say.
 func parseAbrt(elements map[string]string, c *Crash) error {
@@ -39,7 +38,7 @@ func parseAbrt(elements map[string]string, c *Crash) error {
 	if n, err := strconv.ParseInt(get("time"), 10, 64); err == nil && n > 0 && n < 1<<40 {
 		c.Time = time.Unix(n, 0)
 	}
-	if m := killedBy.FindStringSubmatch(get("reason")); m == nil {
+	if m := killedBy().FindStringSubmatch(get("reason")); m == nil {
 	} else if m[1] != "" {
 		setSignal(c, m[1])
 	} else {

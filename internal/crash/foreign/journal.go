@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // coredumpID is the MESSAGE_ID of the entries of systemd-coredump.
@@ -47,7 +48,7 @@ type entry struct {
 
 // genuineUnit are the units of systemd-coredump: of a crash, and the server since 262.
 // The journal knows the unit of a sender by its cgroup.
-var genuineUnit = regexp.MustCompile(`^systemd-coredump(@[^/]*|d)\.service$`)
+var genuineUnit = expression(`^systemd-coredump(@[^/]*|d)\.service$`)
 
 // parseEntries reads entries, a JSON object in each line, until there are too many.
 func parseEntries(in io.Reader, each func(*entry)) error {
@@ -110,7 +111,7 @@ func parseEntry(line []byte) (*entry, error) {
 	c.Unit, c.Cgroup = field("COREDUMP_UNIT"), field("COREDUMP_PROC_CGROUP")
 	if field("_TRANSPORT") == "journal" {
 		setID(&e.sender, field("_UID"))
-		e.genuine = genuineUnit.MatchString(field("_SYSTEMD_UNIT"))
+		e.genuine = genuineUnit().MatchString(field("_SYSTEMD_UNIT"))
 	}
 	// Whoever sent it has the core already, but systemd-coredump has a user of its own for
 	// the crashes of system users.
@@ -219,4 +220,10 @@ func (e *exact) Read(p []byte) (int, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
+}
+
+// expression returns a regular expression that is compiled when it is first used, not
+// whenever a program starts.
+func expression(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
