@@ -153,7 +153,7 @@ func united() []input {
 			f.program(append(d.sections(), table(".eh_frame", 0, ehFrame(wide(nil))))...)
 			return f.bt(stack(n), "--format", "json")
 		}},
-		{"lines-inflate", "a line number program that inflates to 900 MiB of sequences", false, func(f *folder) []string {
+		{"lines-inflate", "a line number program that inflates to 900 MiB of sequences", true, func(f *folder) []string {
 			b := lineHead(testkit.New(binary.LittleEndian), "p")
 			head := b.D8(0, 9, 2).D64(textAt).Mark("p end").Done()
 			const size = 900 << 20

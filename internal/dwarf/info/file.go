@@ -60,7 +60,8 @@ func newFile(d *Data, f *elfx.File, suffix string) *file {
 // ahead is how many bytes more than those that are asked for are inflated at once.
 const ahead = 16 << 10
 
-// prefix returns at least the first n bytes of a section, or all if there are fewer.
+// prefix returns at least the first n bytes of a section, or all if there are fewer. It
+// never returns less than before.
 // They are a part of the mapped file unless the section is compressed.
 func (f *file) prefix(s section, n uint64) []byte {
 	if n <= uint64(len(f.contents[s])) || f.whole[s] {
@@ -74,6 +75,9 @@ func (f *file) prefix(s section, n uint64) []byte {
 	data, err := f.elf.SectionPrefix(h, n+min(ahead, math.MaxUint64-n))
 	if err != nil {
 		f.fail(err)
+	}
+	if len(data) < len(f.contents[s]) { // more would take more than the limit
+		data = f.contents[s]
 	}
 	if h.Flags&elfx.SectCompressed != 0 {
 		f.d.packed += len(data) - len(f.contents[s])
