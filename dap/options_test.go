@@ -22,7 +22,7 @@ func TestSettingsReachOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	others := map[string]bool{"CacheDir": true, "Context": true, "Progress": true, "SourceMap": true}
+	others := map[string]bool{"CacheDir": true, "Context": true, "Progress": true, "Searching": true, "SourceMap": true}
 	v := reflect.ValueOf(spec.Options)
 	for i := range v.NumField() {
 		if name := v.Type().Field(i).Name; v.Field(i).IsZero() != others[name] {

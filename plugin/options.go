@@ -36,8 +36,8 @@ func options(ctx context.Context, req *proto.OpenRequest) process.Options {
 // sent.
 func openRequest(o *process.Options) (*proto.OpenRequest, error) {
 	switch {
-	case o.Context != nil || o.Progress != nil:
-		return nil, errors.New("Options.Context and Options.Progress cannot be sent to the plugin; leave them nil")
+	case o.Context != nil || o.Progress != nil || o.Searching != nil:
+		return nil, errors.New("Options.Context, Options.Progress and Options.Searching cannot be sent to the plugin; leave them nil")
 	case o.MaxFrames < 0 || o.MaxFrames > math.MaxUint32:
 		return nil, fmt.Errorf("MaxFrames: %d is not within 0 to %d", o.MaxFrames, uint32(math.MaxUint32))
 	}

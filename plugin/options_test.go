@@ -29,7 +29,7 @@ func allOptions(t *testing.T) process.Options {
 			*f = 7
 		case *time.Duration:
 			*f = 3 * time.Second
-		case *context.Context, *func(done, total int64):
+		case *context.Context, *func(done, total int64), *func(files int):
 		default:
 			t.Fatalf("this test cannot set %s, of type %s", v.Type().Field(i).Name, v.Field(i).Type())
 		}
@@ -55,6 +55,7 @@ func TestOptionsRefused(t *testing.T) {
 	for name, o := range map[string]process.Options{
 		"context":     {Context: t.Context()},
 		"progress":    {Progress: func(int64, int64) {}},
+		"searching":   {Searching: func(int) {}},
 		"negative":    {MaxFrames: -1},
 		"many frames": {MaxFrames: 1 << 40},
 	} {

@@ -24,7 +24,7 @@ type Spec struct {
 	// PID is the id of a live process.
 	PID int
 	// Options say where its files are and how it is walked. Paths are those of the
-	// plugin. Context and Progress cannot be sent to it and must be nil.
+	// plugin. Context, Progress and Searching cannot be sent to it and must be nil.
 	Options process.Options
 }
 

@@ -40,6 +40,9 @@ type Options struct {
 	// Progress, if not nil, is called while a file is fetched. done is the number of
 	// bytes that have arrived, and total is the size of the file, 0 if unknown.
 	Progress func(done, total int64)
+	// Searching, if not nil, is called for each file that is looked at below Paths, with
+	// how many there are so far, and with -1 at the end; also concurrently.
+	Searching func(files int)
 	// Context, when it ends, ends the fetching of files; nil for
 	// context.Background(). Other work continues.
 	Context context.Context
@@ -121,7 +124,7 @@ func (o *Options) servers() (*debuginfod.Client, error) {
 // module returns the options that package module needs.
 func (o *Options) module() module.Options {
 	return module.Options{
-		Exe: o.Exe, Sysroot: o.Sysroot, Paths: o.Paths, DebugDirs: o.DebugDirs, CacheDir: o.CacheDir, SFrameDirs: o.SFrameDirs,
+		Exe: o.Exe, Sysroot: o.Sysroot, Paths: o.Paths, DebugDirs: o.DebugDirs, CacheDir: o.CacheDir, SFrameDirs: o.SFrameDirs, Searching: o.Searching,
 	}
 }
 

@@ -158,6 +158,19 @@ func (r *Wait) line(of map[int]*Wait) string {
 	return b.String()
 }
 
+// Text says what is waited for, and who holds it: "the mutex at 0x5000, held by thread 7".
+func (r *Wait) Text() string {
+	switch {
+	case r.Owner == 0:
+		return r.what()
+	case r.Kind == WaitJoin:
+		return fmt.Sprintf("the end of thread %d", r.Owner)
+	case r.Inferred:
+		return fmt.Sprintf("%s, held by thread %d as it seems", r.what(), r.Owner)
+	}
+	return fmt.Sprintf("%s, held by thread %d", r.what(), r.Owner)
+}
+
 // what names what is waited for.
 func (r *Wait) what() string {
 	switch r.Kind {

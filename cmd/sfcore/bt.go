@@ -35,6 +35,7 @@ type btCommand struct {
 	columns columns
 	verbose bool
 	group   bool
+	state   bool // group by what threads wait for
 	source  int
 	locals  bool
 	raw     bool // show containers by their members
@@ -122,6 +123,7 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	f.BoolVar(&c.sandbox, "sandbox", false, "give up the rights to change files, run programs and use the network (Linux)")
 	f.Var(&c.user, "user", "with --sandbox: become `UID[:GID]`, without other groups, once the core is open")
 	f.BoolVar(&c.group, "group", false, "print threads with the same stack once: the crashed thread, then the most frequent stack first")
+	f.BoolVar(&c.state, "state", false, "with text: print threads that wait for the same together, or are in the same function, and the same stack once")
 	f.IntSliceVar(&c.threads, "thread", nil, "print only thread `TID` (repeatable)")
 	f.Var(&c.frames, "frames", "with text: print the innermost `N` frames of each stack, with -N the outermost, or all, also those that a recursion repeats")
 	f.Var(&c.columns, "columns", "with text and markdown: print these columns of frames, of "+columnNames())
@@ -152,6 +154,9 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	if c.group && c.locals {
 		return errors.New("--group cannot be combined with --locals: threads with the same stack have different variables; use --thread to see those of one")
+	}
+	if c.state && (c.format != "text" || c.locals || c.full) {
+		return errors.New("--state needs --format text, and cannot be combined with --locals or --full")
 	}
 	if c.raw && !c.locals && !c.full {
 		return errors.New("--raw needs --locals or --full")
@@ -242,6 +247,10 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	if c.grouped() {
 		threads, groups = groupStacks(cmd.Context(), t, threads)
 	}
+	var headings map[int]string // of states, by the thread that they precede
+	if c.state {
+		threads, groups, headings = byState(cmd.Context(), t, threads, groups)
+	}
 
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	form := newFormat(c.format, c.text(paint, t))
@@ -310,7 +319,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 				break
 			}
 		}
-		_, _ = out.WriteString(separator)
+		_, _ = out.WriteString(separator + headings[r.tid])
 		separator = form.separator()
 		_, _ = out.Write(r.text)
 		if c.format == "jsonl" {
@@ -408,7 +417,7 @@ func sayIncomplete(all, cut, guessed int) string {
 }
 
 // grouped reports whether equal stacks are printed once.
-func (c *btCommand) grouped() bool { return c.group || c.format == "markdown" && !c.locals }
+func (c *btCommand) grouped() bool { return c.group || c.state || c.format == "markdown" && !c.locals }
 
 // selected returns the threads to print.
 func (c *btCommand) selected(t *process.Process) ([]*core.Thread, error) {

@@ -34,6 +34,9 @@ func (c *btCommand) readReports(args []string) ([]*report.Document, error) {
 
 // printReports prints reports that were made before: what they say, in any format.
 func (c *btCommand) printReports(cmd *cobra.Command, paint painter, docs []*report.Document) error {
+	if c.state {
+		return errors.New("--state needs a core or a process, and this is a report")
+	}
 	if c.source >= 0 {
 		return errors.New("--source needs a core or a process, and this is a report")
 	}

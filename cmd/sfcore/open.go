@@ -180,6 +180,9 @@ func (o *openFlags) options(ctx context.Context, program ...string) (process.Opt
 	if o.fetch {
 		opts.Progress = newProgress().fetching
 	}
+	if len(o.paths) > 0 {
+		opts.Searching = newProgress().searching
+	}
 	return opts, flagError(opts.Check())
 }
 

@@ -12,7 +12,7 @@ import (
 // progress shows a line on standard error, if that is a terminal, while
 // something takes longer than a second.
 type progress struct {
-	mu       sync.Mutex // of fetching
+	mu       sync.Mutex // of fetching and searching
 	terminal bool
 	begun    time.Time
 	shown    time.Time
@@ -64,6 +64,20 @@ func (p *progress) files(done int, next string) {
 func (p *progress) share(done, total int, last string) {
 	if p.due() {
 		fmt.Fprintf(os.Stderr, "\r\x1b[K%d of %d files: %s", done, total, plain(last))
+	}
+}
+
+// searching shows how many files below --path were looked at; -1 ends that. It may be
+// called concurrently.
+func (p *progress) searching(files int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case files < 0:
+		p.clear()
+		p.shown = time.Time{}
+	case p.due():
+		fmt.Fprintf(os.Stderr, "\r\x1b[Ksearching for files: %d below --path", files)
 	}
 }
 

@@ -34,6 +34,9 @@ type Options struct {
 	// files below Paths, and what was found in debug information. If it is "", nothing
 	// is kept.
 	CacheDir string
+	// Searching, if not nil, is called for each file that is looked at below Paths, with
+	// how many there are so far, and with -1 at the end; also concurrently.
+	Searching func(files int)
 	// SFrameDirs are directories with sidecars: files called <build-id>.sframe
 	// with an .sframe section for modules without one.
 	SFrameDirs []string
@@ -86,7 +89,7 @@ func Find(img *core.Image, opts Options) *Set {
 
 func newResolver(img *core.Image, opts *Options) *resolve.Resolver {
 	o := resolve.Options{
-		Exe: opts.Exe, Paths: opts.Paths, Sysroot: opts.Sysroot, DebugDirs: opts.DebugDirs, CacheDir: opts.CacheDir,
+		Exe: opts.Exe, Paths: opts.Paths, Sysroot: opts.Sysroot, DebugDirs: opts.DebugDirs, CacheDir: opts.CacheDir, Searching: opts.Searching,
 	}
 	switch {
 	case img.Live != nil:

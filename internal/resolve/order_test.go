@@ -70,7 +70,7 @@ func TestOrder(t *testing.T) {
 		write(t, program(0xabcd), tree, "c", dir)
 	}
 	every := slices.Collect(func(yield func(string) bool) {
-		for _, e := range list([]string{tree}) {
+		for _, e := range list([]string{tree}, func(int) {}) {
 			yield(e.name)
 		}
 	})

@@ -6,6 +6,7 @@ package resolve
 
 import (
 	"iter"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -37,6 +38,9 @@ type Options struct {
 	// CacheDir is where the build-ids of the files below Paths are kept for the
 	// next run; if it is "" they are not kept.
 	CacheDir string
+	// Searching, if not nil, is called for each file that is looked at below Paths, with
+	// how many there are so far, and with -1 at the end; also concurrently.
+	Searching func(files int)
 }
 
 // systemDebugDirs are where distributions install debug files, and links by
@@ -55,8 +59,19 @@ type Resolver struct {
 // New returns a Resolver. It does not open any file yet.
 func New(opts Options) *Resolver {
 	r := &Resolver{opts: opts, roots: roots(opts)}
-	r.tree = sync.OnceValue(func() []entry { return list(opts.Paths) })
-	r.byID = sync.OnceValue(func() map[string][]string { return indexIDs(r.tree(), opts) })
+	searching := opts.Searching
+	if searching == nil {
+		searching = func(int) {}
+	}
+	r.tree = sync.OnceValue(func() []entry {
+		defer searching(-1)
+		return list(opts.Paths, searching)
+	})
+	r.byID = sync.OnceValue(func() map[string][]string {
+		files := r.tree()
+		defer searching(-1)
+		return indexIDs(files, opts, searching)
+	})
 	return r
 }
 
@@ -76,13 +91,23 @@ type Module struct {
 func (m *Module) recorded() string { return strings.TrimSuffix(m.Path, " (deleted)") }
 
 // Images yields the names of files that may be the module's, each once: the given
-// program, then files below Paths, at the recorded path in Sysroot or on this
+// program, then files below Paths, first at the recorded path there, at the recorded path in Sysroot or on this
 // system, next to the core, and in directories by build-id.
 func (r *Resolver) Images(m Module) iter.Seq[string] {
 	return unique(func(yield func(string) bool) {
 		recorded := m.recorded()
 		base := path.Base(recorded)
-		if m.Main && r.opts.Exe != "" && !yield(r.opts.Exe) || !r.named(base, yield) {
+		if m.Main && r.opts.Exe != "" && !yield(r.opts.Exe) {
+			return
+		}
+		for _, dir := range r.opts.Paths { // which may spare a search below it
+			for _, name := range []string{recorded, base} {
+				if file := below(dir, name); file != "" && isFile(file) && !yield(file) {
+					return
+				}
+			}
+		}
+		if !r.named(base, yield) {
 			return
 		}
 		if m.BuildID != "" && !all(r.withID(m.BuildID), yield) {
@@ -108,6 +133,12 @@ func (r *Resolver) Images(m Module) iter.Seq[string] {
 			}
 		}
 	})
+}
+
+// isFile reports whether there is a regular file with a name.
+func isFile(name string) bool {
+	st, err := os.Stat(name)
+	return err == nil && st.Mode().IsRegular()
 }
 
 // maxByShape bounds the files that are proposed for a module without a known

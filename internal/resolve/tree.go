@@ -27,20 +27,26 @@ type stamp struct {
 	inode uint64
 }
 
-// list returns the regular files in trees.
-func list(roots []string) []entry {
+// list returns the regular files in trees. It does not leave the file system of a root,
+// for others that are mounted below it: a system's /proc has no end.
+func list(roots []string, searching func(int)) []entry {
 	var files []entry
 	for _, root := range roots {
 		if target, err := filepath.EvalSymlinks(root); err == nil {
 			root = target
 		}
+		of, _ := os.Stat(root)
 		_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 			if len(files) >= maxListed {
 				return fs.SkipAll
 			}
+			if err == nil && d.IsDir() && name != root && !sameDevice(of, d) {
+				return fs.SkipDir
+			}
 			if err != nil || d.Type()&^fs.ModeSymlink != 0 {
 				return nil //nolint:nilerr // what cannot be read is not a candidate
 			}
+			searching(len(files))
 			if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
 				files = append(files, entry{name, stamp{st.ModTime().UnixNano(), st.Size(), inode(st)}})
 			}
@@ -50,9 +56,16 @@ func list(roots []string) []entry {
 	return files
 }
 
+// sameDevice reports whether a directory is in the file system of a root, as far as the
+// system tells.
+func sameDevice(root fs.FileInfo, d fs.DirEntry) bool {
+	st, err := d.Info()
+	return root == nil || err != nil || device(st) == device(root)
+}
+
 // indexIDs maps build-ids to the files that have them. It does not open files that
 // have not changed since an earlier run.
-func indexIDs(files []entry, opts Options) map[string][]string {
+func indexIDs(files []entry, opts Options, searching func(int)) map[string][]string {
 	kept := openKept(opts)
 	ids := make([]string, len(files))
 	var unknown []int
@@ -62,7 +75,10 @@ func indexIDs(files []entry, opts Options) map[string][]string {
 			unknown = append(unknown, i)
 		}
 	}
-	inParallel(len(unknown), func(i int) { ids[unknown[i]] = readID(files[unknown[i]].name) })
+	inParallel(len(unknown), func(i int) {
+		searching(len(files))
+		ids[unknown[i]] = readID(files[unknown[i]].name)
+	})
 	if len(unknown) > 0 || len(kept.ids) != len(files) {
 		kept.save(files, ids)
 	}

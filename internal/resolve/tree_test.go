@@ -42,7 +42,7 @@ func TestList(t *testing.T) {
 		"nothing":     nil,
 	} {
 		var got []string
-		for _, e := range list([]string{filepath.Join(dir, root)}) {
+		for _, e := range list([]string{filepath.Join(dir, root)}, func(int) {}) {
 			top, err := filepath.EvalSymlinks(dir)
 			if err != nil {
 				t.Fatal(err)
@@ -54,7 +54,7 @@ func TestList(t *testing.T) {
 		}
 	}
 	// What cannot be read does not hide what comes after it.
-	if got := list([]string{filepath.Join(dir, "none"), file, file}); len(got) != 2 || got[1].stamp.size != 3 || got[0] != got[1] {
+	if got := list([]string{filepath.Join(dir, "none"), file, file}, func(int) {}); len(got) != 2 || got[1].stamp.size != 3 || got[0] != got[1] {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -84,7 +84,7 @@ func TestIndexIDs(t *testing.T) {
 			t.Errorf("%s: got %q", name, id)
 		}
 	}
-	got := indexIDs(list([]string{tree}), Options{})
+	got := indexIDs(list([]string{tree}, func(int) {}), Options{}, func(int) {})
 	if want := map[string][]string{"0000000000000001": {one, same}}; !maps.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -133,7 +133,7 @@ func TestKeptAgain(t *testing.T) {
 		if got := !os.SameFile(before, after); got != tt.again {
 			t.Errorf("%s: written again: %v, want %v", tt.what, got, tt.again)
 		}
-		if want := indexIDs(list(opts.Paths), Options{}); !maps.EqualFunc(index, want, slices.Equal) {
+		if want := indexIDs(list(opts.Paths, func(int) {}), Options{}, func(int) {}); !maps.EqualFunc(index, want, slices.Equal) {
 			t.Errorf("%s: got another index", tt.what)
 		}
 		before = after
