@@ -149,7 +149,7 @@ func TestChaos(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	q, err := queue.Connect(queue.Settings{URL: "nats://" + at, Seed: queue.SeedFile(serverDir, queue.RoleWorker), Prefix: queue.RoleWorker.Prefix()})
+	q, err := queue.Connect(queue.Settings{URL: "nats://" + at, Seed: queue.SeedFile(serverDir, queue.RoleOperator), Prefix: queue.RoleOperator.Prefix("")})
 	if err != nil {
 		t.Fatal(err)
 	}

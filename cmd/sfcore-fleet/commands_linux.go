@@ -50,11 +50,15 @@ are let in (keys/*.seed). It listens on this machine only, unless --listen or
 				return err
 			}
 			defer func() { s.Shutdown(); s.WaitForShutdown() }()
-			q, err := queue.Connect(queue.Settings{Server: s, Seed: queue.SeedFile(server.Dir, queue.RoleWorker), Name: "sfcore-fleet all"})
-			if err != nil {
-				return err
+			as := map[queue.Role]*queue.Queue{} // a connection each, so that none has more rights than on many machines
+			for _, role := range []queue.Role{queue.RoleWorker, queue.RoleAgent, queue.RoleSubmit} {
+				q, err := queue.Connect(queue.Settings{Server: s, Seed: queue.SeedFile(server.Dir, role), Name: "sfcore-fleet all", Prefix: role.Prefix("")})
+				if err != nil {
+					return err
+				}
+				defer q.Close()
+				as[role] = q
 			}
-			defer q.Close()
 			if db == "" {
 				db = filepath.Join(server.Dir, databaseFile)
 			}
@@ -63,11 +67,11 @@ are let in (keys/*.seed). It listens on this machine only, unless --listen or
 			}
 			t, m := newTasks(cmd.Context()), metrics.New()
 			defer t.stop()
-			if err := runWorker(t, &work, server.Dir, db, q, m, &http); err != nil {
+			if err := runWorker(t, &work, server.Dir, db, as[queue.RoleWorker], as[queue.RoleSubmit], m, &http); err != nil {
 				return err
 			}
 			from.dir = filepath.Join(server.Dir, "agent")
-			if err := from.run(t, q, m); err != nil {
+			if err := from.run(t, as[queue.RoleAgent], m); err != nil {
 				say(fmt.Sprintf("the crashes of this machine are not sent: %v", err))
 			}
 			return t.wait()
@@ -83,8 +87,9 @@ are let in (keys/*.seed). It listens on this machine only, unless --listen or
 	return cmd
 }
 
-// runWorker runs a worker beside the page of its database.
-func runWorker(t *tasks, work *workerFlags, dir, name string, q *queue.Queue, m *metrics.Metrics, http *webFlags) error {
+// runWorker runs a worker beside the page of its database, which takes crashes if submit is not
+// nil.
+func runWorker(t *tasks, work *workerFlags, dir, name string, q, submit *queue.Queue, m *metrics.Metrics, http *webFlags) error {
 	db, err := database.Open(t.ctx, name)
 	if err != nil {
 		return err
@@ -92,18 +97,18 @@ func runWorker(t *tasks, work *workerFlags, dir, name string, q *queue.Queue, m 
 	w, err := work.worker(dir, q, db, m)
 	if err == nil {
 		queueGauges(t.ctx, m, q)
-		err = http.serve(t, db, q, m)
+		err = http.serve(t, db, q, submit, m)
 	}
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
 	t.run(func(ctx context.Context) error {
 		work.setup(ctx, q)
-		err := w.Run(ctx)
-		return err
+		return w.Run(ctx)
 	})
 	t.run(func(ctx context.Context) error { w.RunAgain(ctx); return nil })
 	t.run(func(ctx context.Context) error { work.trim(ctx, db); return nil })
+	t.last = db.Close
 	return nil
 }
 
@@ -124,14 +129,14 @@ has metrics and the page.`,
 			if err := os.MkdirAll(at.dir, 0o700); err != nil {
 				return err
 			}
-			q, err := at.connect(queue.RoleWorker)
+			q, err := at.connect(queue.RoleWorker, "")
 			if err != nil {
 				return err
 			}
 			defer q.Close()
 			t := newTasks(cmd.Context())
 			defer t.stop()
-			if err := runWorker(t, &work, at.dir, db, q, metrics.New(), &http); err != nil {
+			if err := runWorker(t, &work, at.dir, db, q, nil, metrics.New(), &http); err != nil {
 				return err
 			}
 			return t.wait()
@@ -167,14 +172,14 @@ Beyond this machine it wants a token from everybody, and speaks TLS.`,
 			var q *queue.Queue
 			m := metrics.New()
 			if withQueue {
-				if q, err = at.connect(queue.RoleSubmit); err != nil {
+				if q, err = at.connect(queue.RoleSubmit, ""); err != nil {
 					return err
 				}
 				defer q.Close()
 			}
 			t := newTasks(cmd.Context())
 			defer t.stop()
-			if err := http.serve(t, kept, q, m); err != nil {
+			if err := http.serve(t, kept, q, q, m); err != nil {
 				return err
 			}
 			return t.wait()
@@ -234,6 +239,7 @@ func (f *agentFlags) run(t *tasks, q *queue.Queue, m *metrics.Metrics) error {
 	}
 	a := &agent.Agent{Host: host, Store: kept, Queue: q, Policy: f.policy, Dir: f.dir, Metrics: m, Say: say}
 	m.Gauge("sfcore_fleet_spool_messages", "Messages of this host that no server has yet.", func() float64 { n, _ := a.Spooled(); return float64(n) })
+	m.Gauge("sfcore_fleet_spool_lost", "Messages of this host that were removed from a full spool before a server had them, since the start.", func() float64 { return float64(a.Lost()) })
 	t.run(a.Run)
 	return nil
 }
@@ -264,7 +270,11 @@ below --dir, for programs that want to look at them without waiting.`,
   sfcore-fleet agent --privacy addresses --rate 100/1h`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := at.connect(queue.RoleAgent)
+			host, err := hostName(from.host)
+			if err != nil {
+				return err
+			}
+			q, err := at.connect(queue.RoleAgent, host)
 			if err != nil {
 				return err
 			}
@@ -275,7 +285,7 @@ below --dir, for programs that want to look at them without waiting.`,
 			if err := from.run(t, q, m); err != nil {
 				return err
 			}
-			if err := http.serve(t, nil, q, m); err != nil {
+			if err := http.serve(t, nil, q, nil, m); err != nil {
 				return err
 			}
 			return t.wait()

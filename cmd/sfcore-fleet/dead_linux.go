@@ -27,7 +27,7 @@ func newDeadCommand() *cobra.Command {
 	with := func(sub *cobra.Command, do func(cmd *cobra.Command, q *queue.Queue, args []string) error) *cobra.Command {
 		at.add(sub)
 		sub.RunE = func(cmd *cobra.Command, args []string) error {
-			q, err := at.connect(queue.RoleWorker)
+			q, err := at.connect(queue.RoleOperator, "")
 			if err != nil {
 				return err
 			}

@@ -94,10 +94,10 @@ func (q *queueFlags) add(cmd *cobra.Command) {
 	f.StringVar(&q.dir, "dir", dataDir(), "keep data in `DIR`")
 }
 
-// connect connects with the rights of a role.
-func (q *queueFlags) connect(role queue.Role) (*queue.Queue, error) {
+// connect connects with the rights of a role, as a certain host if it is not "".
+func (q *queueFlags) connect(role queue.Role, host string) (*queue.Queue, error) {
 	s := q.settings
-	s.Name, s.Prefix = "sfcore-fleet "+string(role), role.Prefix()
+	s.Name, s.Prefix = "sfcore-fleet "+string(role), role.Prefix(host)
 	if s.Seed == "" {
 		if seed := queue.SeedFile(q.dir, role); readable(seed) {
 			s.Seed = seed

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sfcore/sfcore/internal/companion"
 	"github.com/sfcore/sfcore/internal/crash/page"
+	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/internal/listen"
 
 	"github.com/sfcore/sfcore/cmd/sfcore-fleet/internal/database"
@@ -35,6 +36,7 @@ type tasks struct {
 	wg   sync.WaitGroup
 	mu   sync.Mutex
 	err  error
+	last func() error // when all have ended; nil for nothing
 }
 
 func newTasks(ctx context.Context) *tasks {
@@ -56,8 +58,14 @@ func (t *tasks) run(do func(context.Context) error) {
 func (t *tasks) wait() error {
 	t.wg.Wait()
 	t.stop()
+	if t.last != nil {
+		t.err = errors.Join(t.err, t.last())
+	}
 	return t.err
 }
+
+// cacheVar says where debuginfod clients keep files.
+const cacheVar = "DEBUGINFOD_CACHE_PATH"
 
 // workerFlags say how a worker works.
 type workerFlags struct {
@@ -66,11 +74,15 @@ type workerFlags struct {
 	parallel int
 	copies   int
 	perGroup int
+	// symbolSize is how much of what servers of symbols have is kept.
+	symbolSize limit.Size
 }
 
 func (f *workerFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.symbols, "symbols", nil, "search `PATH`, a file or a directory, for programs, libraries and debug files")
 	cmd.Flags().BoolVar(&f.fetch, "debuginfod", false, "fetch debug files that are missing from the servers in DEBUGINFOD_URLS, which learn the build-ids")
+	f.symbolSize = 16 << 30
+	cmd.Flags().Var(&f.symbolSize, "symbol-size", "keep `SIZE` of debug files from servers in --dir, those that were used last")
 	cmd.Flags().IntVar(&f.parallel, "parallel", runtime.NumCPU(), "name the stacks of so many crashes at once")
 	cmd.Flags().IntVar(&f.copies, "copies", 1, "have so many servers of a cluster keep each message, when the streams are made")
 	cmd.Flags().IntVar(&f.perGroup, "keep", 1000, "keep so many crashes of a group whole, the first and the newest; 0 for all")
@@ -104,6 +116,12 @@ func (f *workerFlags) worker(dir string, q *queue.Queue, db *database.DB, m *met
 		}
 		if err := os.MkdirAll(s.Dir, 0o755); err != nil { //nolint:gosec // reports are read as another user
 			return nil, err
+		}
+		s.Most = int64(f.symbolSize)
+		if os.Getenv(cacheVar) == "" { // or each file would be kept twice
+			if err := os.Setenv(cacheVar, filepath.Join(s.Dir, "cache")); err != nil {
+				return nil, err
+			}
 		}
 	}
 	w.Symbols = s
@@ -185,8 +203,9 @@ func (f *webFlags) open() (net.Listener, *web.Tokens, error) {
 	return l, tokens, err
 }
 
-// serve answers HTTP with the page of a database, metrics, and crashes that are sent.
-func (f *webFlags) serve(t *tasks, db *database.DB, q *queue.Queue, m *metrics.Metrics) error {
+// serve answers HTTP with the page of a database and metrics, and hands crashes that are sent
+// to submit. Parts that are nil are not there.
+func (f *webFlags) serve(t *tasks, db *database.DB, q, submit *queue.Queue, m *metrics.Metrics) error {
 	if f.listen == "" {
 		return nil
 	}
@@ -203,8 +222,8 @@ func (f *webFlags) serve(t *tasks, db *database.DB, q *queue.Queue, m *metrics.M
 		}
 		return db.Ping(ctx)
 	}}
-	if q != nil && db != nil {
-		server.Publish = q.Publish
+	if submit != nil {
+		server.Publish = submit.Publish
 	}
 	if db != nil {
 		source := db.Source()

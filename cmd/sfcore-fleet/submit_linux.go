@@ -98,7 +98,7 @@ func (c *submitCommand) run(cmd *cobra.Command, args []string) error {
 		one.Env = []string{limit.Watched + "=" + strconv.Itoa(os.Getpid())}
 		return one
 	}
-	q, err := c.at.connect(queue.RoleSubmit)
+	q, err := c.at.connect(queue.RoleSubmit, host)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -31,6 +30,9 @@ type Agent struct {
 	Dir     string // has the spool, the ledger and the file of known kinds
 	Metrics *metrics.Metrics
 	Say     func(string)
+	// Now is the clock by which kinds are forgotten and crashes are counted per time; nil for
+	// that of the machine.
+	Now func() time.Time
 
 	spool  *spool
 	ledger *ledger
@@ -60,7 +62,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer t.Stop()
 	var before time.Time
 	for {
-		a.known.flush()
+		a.known.flush(a.now())
 		if changed, err := a.Store.Changed(); err == nil && (!changed.Equal(before) || time.Since(changed) < 2*time.Second) {
 			if err := a.Scan(ctx); err != nil {
 				a.Say(fmt.Sprintf("the crashes of this host cannot be sent yet: %v", err))
@@ -89,8 +91,15 @@ func (a *Agent) open() (err error) {
 		return fmt.Errorf("the ledger: %w", err)
 	}
 	a.known.file = filepath.Join(a.Dir, KnownFile)
-	a.known.load()
+	a.known.load(a.now())
 	return nil
+}
+
+func (a *Agent) now() time.Time {
+	if a.Now != nil {
+		return a.Now()
+	}
+	return time.Now()
 }
 
 // Scan spools the crashes of the store that were not before, the oldest first. A crash is in
@@ -218,9 +227,7 @@ const readShare = 4
 func (a *Agent) send(ctx context.Context) {
 	said := false
 	for ctx.Err() == nil {
-		n, err := a.spool.each(ctx, func(subject, id string, text []byte) error {
-			return a.Queue.Publish(ctx, subject, id, text)
-		})
+		n, err := a.spool.each(ctx, func(subject, id string, text []byte) error { return a.publish(ctx, subject, id, text) })
 		if err != nil && !said && ctx.Err() == nil {
 			a.Say(fmt.Sprintf("crashes wait in %s until a server takes them: %v", a.spool.dir, err))
 		}
@@ -233,6 +240,20 @@ func (a *Agent) send(ctx context.Context) {
 		case <-time.After(scanEvery):
 		}
 	}
+}
+
+// publish publishes a message: without its report if the server does not take it otherwise,
+// or it would hold up all that come after it.
+func (a *Agent) publish(ctx context.Context, subject, id string, text []byte) error {
+	err := a.Queue.Publish(ctx, subject, id, text)
+	if !errors.Is(err, queue.ErrLarge) {
+		return err
+	}
+	less, why := message.WithoutReport(text, fmt.Sprintf("the report was not sent: %v", err))
+	if why != nil {
+		return errors.Join(err, why)
+	}
+	return a.Queue.Publish(ctx, subject, id, less)
 }
 
 // watch keeps the file of known kinds up to date until ctx ends.
@@ -258,8 +279,12 @@ func (a *Agent) Spooled() (messages int, bytes int64) {
 	return a.spool.size()
 }
 
-// removed reports whether a file is not there.
-func removed(name string) bool {
-	_, err := os.Lstat(name)
-	return errors.Is(err, fs.ErrNotExist)
+// Lost returns how many messages were removed from a full spool before a server had them.
+func (a *Agent) Lost() int {
+	if a.spool == nil {
+		return 0
+	}
+	a.spool.mu.Lock()
+	defer a.spool.mu.Unlock()
+	return a.spool.lost
 }

@@ -3,15 +3,18 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/nats-io/nats.go"
 
 	"github.com/sfcore/sfcore/internal/crash/store"
 
@@ -208,6 +211,74 @@ func TestKnown(t *testing.T) {
 	}
 }
 
+// A kind is forgotten after some time, and the next crash is sent whole again.
+func TestForgotten(t *testing.T) {
+	dir, s, q := testkit.Queue(t)
+	h := newHost(t, "web1")
+	r := h.crash(t, 1, "parse", "main")
+	if err := q.Learn(t.Context(), r.Kind); err != nil {
+		t.Fatal(err)
+	}
+	a := h.agent(testkit.Connect(t, s, dir, queue.RoleAgent), agent.DefaultPolicy())
+	var later atomic.Int64
+	a.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+	if err := os.WriteFile(filepath.Join(h.dir, agent.KnownFile), []byte(r.Kind+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, a)
+	if _, counted, _ := sent(t, q, 1); len(counted) != 1 {
+		t.Errorf("got %v", counted)
+	}
+	later.Store(int64(queue.KnownFor + time.Hour))
+	testkit.Eventually(t, 5*time.Second, "forgotten", func() bool {
+		text, err := os.ReadFile(filepath.Join(h.dir, agent.KnownFile))
+		return err == nil && len(text) == 0
+	})
+	h.crash(t, 2, "parse", "main")
+	if whole, _, _ := sent(t, q, 1); len(whole) != 1 {
+		t.Errorf("got %v", whole)
+	}
+}
+
+// A message that is larger than the server takes is sent without its report, and holds up no
+// other.
+func TestTooLarge(t *testing.T) {
+	dir, s, q := testkit.Queue(t)
+	nc, err := nats.Connect("", nats.InProcessServer(s), testkit.Seed(t, queue.SeedFile(dir, testkit.All)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := nc.JetStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := js.StreamInfo(queue.Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info.Config.MaxMsgSize = 4 << 10
+	if _, err := js.UpdateStream(&info.Config); err != nil {
+		t.Fatal(err)
+	}
+	h := newHost(t, "web1")
+	var many []string
+	for range 200 {
+		many = append(many, rand.Text())
+	}
+	large := h.crash(t, 1, many...)
+	small := h.crash(t, 2, "parse", "main")
+	start(t, h.agent(testkit.Connect(t, s, dir, queue.RoleAgent), agent.DefaultPolicy()))
+	whole, _, wire := sent(t, q, 2)
+	if whole[message.ID("web1", large.ID)] != 1 || whole[message.ID("web1", small.ID)] != 1 {
+		t.Errorf("got %v", whole)
+	}
+	m, err := message.Decode(wire[0])
+	if err != nil || len(m.Report) != 0 || !strings.Contains(fmt.Sprint(m.Record.Problems), "no message of this size") {
+		t.Errorf("got %+v, %v", m, err)
+	}
+}
+
 // Whatever policy leaves out is counted.
 func TestPolicies(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -302,6 +373,9 @@ func TestFullSpool(t *testing.T) {
 	}
 	if _, bytes := a.Spooled(); bytes > p.Spool {
 		t.Errorf("got %d bytes", bytes)
+	}
+	if n, _ := a.Spooled(); n+a.Lost() != 100 {
+		t.Errorf("%d of 100 wait, and %d are said to be lost", n, a.Lost())
 	}
 }
 

@@ -7,10 +7,12 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sfcore/sfcore/internal/crash/store"
 
 	"github.com/sfcore/sfcore/cmd/sfcore-fleet/internal/message"
+	"github.com/sfcore/sfcore/cmd/sfcore-fleet/internal/queue"
 )
 
 // KnownFile is the name of the file that has the known kinds, each on a line of 32
@@ -23,39 +25,43 @@ const (
 	maxKnown = 200000
 	// maxFirst bounds the kinds of which this host has sent a crash.
 	maxFirst = 10000
+	// lookEvery is how often kinds are forgotten that are not known any more.
+	lookEvery = time.Minute
 )
 
 // known is which kinds of crashes are known to all hosts.
 type known struct {
 	file string
 
-	mu    sync.Mutex
-	kinds map[string]bool
-	next  map[string]bool // those that a watch tells that has begun; nil when it is whole
-	sent  map[string]bool // by this host
-	dirty bool            // the file is not as this
+	mu     sync.Mutex
+	kinds  map[string]time.Time // until when each is known
+	next   map[string]time.Time // those that a watch tells that has begun; nil when it is whole
+	sent   map[string]bool      // by this host
+	looked time.Time            // when old ones were forgotten
+	dirty  bool                 // the file is not as this
 }
 
-// load reads what was known when this program ended. Without a server it stays like that.
-func (k *known) load() {
+// load reads what was known when this program ended. Without a server it stays like that,
+// until all of it is old.
+func (k *known) load(now time.Time) {
 	text, err := store.ReadFile(k.file, maxKnown*lineSize)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.kinds = map[string]bool{}
+	k.kinds = map[string]time.Time{}
 	if err != nil {
 		return
 	}
 	for in := bufio.NewScanner(bytes.NewReader(text)); in.Scan(); {
 		if kind := in.Text(); message.IsKind(kind) {
-			k.kinds[kind] = true
+			k.kinds[kind] = now.Add(queue.KnownFor)
 		}
 	}
 }
 
-func (k *known) has(kind string) bool {
+func (k *known) has(kind string, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.kinds[kind]
+	return now.Before(k.kinds[kind])
 }
 
 // first reports whether this host has sent no crash of a kind before.
@@ -76,11 +82,11 @@ func (k *known) first(kind string) bool {
 func (k *known) begin() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.next = map[string]bool{}
+	k.next = map[string]time.Time{}
 }
 
-// change tells of a kind.
-func (k *known) change(kind string, is bool) {
+// change tells until when a kind is known, or with the zero time that it is not.
+func (k *known) change(kind string, until time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	to := k.kinds
@@ -88,12 +94,12 @@ func (k *known) change(kind string, is bool) {
 		to = k.next
 	}
 	switch {
-	case !is:
+	case until.IsZero():
 		delete(to, kind)
 	case message.IsKind(kind) && len(to) < maxKnown:
-		to[kind] = true
+		to[kind] = until
 	}
-	k.dirty = k.next == nil
+	k.dirty = k.dirty || k.next == nil
 }
 
 // whole ends the list of all kinds.
@@ -107,9 +113,15 @@ func (k *known) whole() {
 
 // flush writes the file if it is not up to date, as a whole: a handler may be reading the one
 // before. What fails is tried again the next time.
-func (k *known) flush() {
+func (k *known) flush(now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if now.Sub(k.looked) >= lookEvery {
+		k.looked = now
+		before := len(k.kinds)
+		maps.DeleteFunc(k.kinds, func(_ string, until time.Time) bool { return !now.Before(until) })
+		k.dirty = k.dirty || len(k.kinds) < before
+	}
 	if !k.dirty {
 		return
 	}

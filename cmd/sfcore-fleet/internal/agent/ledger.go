@@ -52,7 +52,10 @@ func openLedger(name string) (*ledger, error) {
 			l.ids[id] = true
 		}
 	}
-	return l, l.rewrite()
+	if err := l.rewrite(); err != nil {
+		return nil, errors.Join(err, l.lock.Close())
+	}
+	return l, nil
 }
 
 func (l *ledger) close() { _ = errors.Join(l.file.Close(), l.lock.Close()) }

@@ -52,12 +52,12 @@ func (a *Agent) decide(r *store.Record) (whole bool) {
 	switch {
 	case a.Policy.Privacy == message.Addresses && !message.IsKind(r.Kind):
 		// The kind has names. It cannot be counted without them, but sent.
-	case a.known.has(r.Kind) && !a.Policy.All:
+	case a.known.has(r.Kind, a.now()) && !a.Policy.All:
 		return false
 	case !first && rand.Float64() >= a.Policy.Sample: //nolint:gosec // a sample, no secret
 		return false
 	}
-	return a.budget.take(a.Policy, time.Now()) || a.Policy.Privacy == message.Addresses && !message.IsKind(r.Kind)
+	return a.budget.take(a.Policy, a.now()) || a.Policy.Privacy == message.Addresses && !message.IsKind(r.Kind)
 }
 
 // budget counts the crashes that were sent whole in a span of time.

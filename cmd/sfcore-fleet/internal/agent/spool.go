@@ -26,6 +26,7 @@ type spool struct {
 	mu    sync.Mutex
 	files int
 	bytes int64
+	lost  int // messages that were removed before a server had them
 }
 
 const messageSuffix = ".message"
@@ -65,17 +66,17 @@ func (s *spool) names() (names []string, err error) {
 // put adds a message. If there is too much, the oldest are removed: the newest tell what is
 // wrong now.
 func (s *spool) put(subject, id string, text []byte) error {
-	name := filepath.Join(s.dir, id+messageSuffix)
-	fresh := removed(name)
+	name := id + messageSuffix
+	if err := s.remove(name); err != nil { // of before this program was killed
+		return err
+	}
 	whole := append([]byte(subject+"\n"), text...)
-	if err := store.WriteFile(name, whole); err != nil {
+	if err := store.WriteFile(filepath.Join(s.dir, name), whole); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	if fresh {
-		s.files++
-		s.bytes += int64(len(whole))
-	}
+	s.files++
+	s.bytes += int64(len(whole))
 	full := s.bytes > s.most
 	s.mu.Unlock()
 	if full {
@@ -90,7 +91,11 @@ func (s *spool) trim() error {
 		if _, bytes := s.size(); bytes <= s.most || err != nil {
 			break
 		}
-		err = s.remove(name)
+		if err = s.remove(name); err == nil {
+			s.mu.Lock()
+			s.lost++
+			s.mu.Unlock()
+		}
 	}
 	return err
 }

@@ -241,7 +241,7 @@ func TestReplace(t *testing.T) {
 		it := item(t, "web1", 1, "parse", "main")
 		it.Lacks = []string{"aa", "bb"}
 		store1(t, db, it, item(t, "web1", 2, "parse", "main"))
-		if builds, err := db.Lacking(t.Context(), 10); fmt.Sprint(builds) != "[aa bb]" || err != nil {
+		if builds, err := db.Lacking(t.Context(), "", 10); fmt.Sprint(builds) != "[aa bb]" || err != nil {
 			t.Errorf("got %v, %v", builds, err)
 		}
 		again := item(t, "web1", 1, "other", "main")
@@ -249,10 +249,10 @@ func TestReplace(t *testing.T) {
 		if err := db.Replace(t.Context(), again); err != nil {
 			t.Fatal(err)
 		}
-		if ids, err := db.Lack(t.Context(), "aa", 10); len(ids) != 0 || err != nil {
+		if ids, err := db.Lack(t.Context(), "aa", "~", 10); len(ids) != 0 || err != nil {
 			t.Errorf("got %v, %v", ids, err)
 		}
-		if ids, err := db.Lack(t.Context(), "bb", 10); fmt.Sprint(ids) != "["+it.Record.ID+"]" || err != nil {
+		if ids, err := db.Lack(t.Context(), "bb", "~", 10); fmt.Sprint(ids) != "["+it.Record.ID+"]" || err != nil {
 			t.Errorf("got %v, %v", ids, err)
 		}
 		if all := groups(t, db); len(all) != 2 || all[0].Kept != 1 || all[1].Kept != 1 {

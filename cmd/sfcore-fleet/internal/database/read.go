@@ -89,6 +89,18 @@ func (d *DB) ids(ctx context.Context, query string, args ...any) (all []string, 
 	return all, rows.Err()
 }
 
+// Group returns the key of the group of a crash.
+func (d *DB) Group(ctx context.Context, id string) (string, error) {
+	keys, err := d.ids(ctx, "SELECT s.grp FROM crashes c JOIN signatures s ON s.id = c.sig WHERE c.id = ?", id)
+	if err == nil && len(keys) == 0 {
+		err = fmt.Errorf("%q: %w", id, store.ErrNone)
+	}
+	if err != nil {
+		return "", err
+	}
+	return keys[0], nil
+}
+
 // Report returns the report of a crash, as far as left allows, or nil if none is kept.
 func (d *DB) Report(ctx context.Context, id string, left *document.Budget) (*report.Document, error) {
 	text, err := d.RawReport(ctx, id)
@@ -122,15 +134,15 @@ func (d *DB) Seen(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Lacking returns builds without symbols, those with the most crashes first, and Lack the
-// crashes that lack those of a build.
-func (d *DB) Lacking(ctx context.Context, most int) ([]string, error) {
-	return d.ids(ctx, "SELECT build FROM lacks GROUP BY build ORDER BY count(*) DESC, build LIMIT ?", most)
+// Lacking returns builds without symbols behind one, in order, and Lack the crashes that lack
+// those of a build before one, the newest first.
+func (d *DB) Lacking(ctx context.Context, behind string, most int) ([]string, error) {
+	return d.ids(ctx, "SELECT DISTINCT build FROM lacks WHERE build > ? ORDER BY build LIMIT ?", behind, most)
 }
 
 // Lack is described at [DB.Lacking].
-func (d *DB) Lack(ctx context.Context, build string, most int) ([]string, error) {
-	return d.ids(ctx, "SELECT id FROM lacks WHERE build = ? ORDER BY id DESC LIMIT ?", build, most)
+func (d *DB) Lack(ctx context.Context, build, before string, most int) ([]string, error) {
+	return d.ids(ctx, "SELECT id FROM lacks WHERE build = ? AND id < ? ORDER BY id DESC LIMIT ?", build, before, most)
 }
 
 // reindex makes the index again, of the records. What was only counted is not known then.

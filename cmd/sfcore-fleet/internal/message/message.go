@@ -89,6 +89,20 @@ func Encode(m *Message) ([]byte, error) {
 	return b, nil
 }
 
+// WithoutReport returns a message, as Encode wrote it, without its report, and with the
+// reason among the problems of the crash.
+func WithoutReport(b []byte, why string) ([]byte, error) {
+	m, err := Decode(b)
+	if err != nil {
+		return nil, err
+	}
+	if m.Count == nil { // Decode has given it the id that it has among those of all hosts
+		m.Record.ID = m.ID[:strings.LastIndexByte(m.ID, '-')]
+	}
+	m.Report, m.Record.Problems = nil, append(m.Record.Problems[:min(len(m.Record.Problems), maxProblems-1)], why)
+	return Encode(m)
+}
+
 // Decode reads a message of a host. All that it returns is bounded and well-formed, but for
 // the report, which is not looked at. An error wraps [ErrMalformed].
 func Decode(b []byte) (*Message, error) {

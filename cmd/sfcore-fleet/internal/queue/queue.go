@@ -87,7 +87,7 @@ func Connect(s Settings) (*Queue, error) {
 		options = append(options, nats.CustomInboxPrefix(s.Prefix))
 	}
 	if s.Seed != "" {
-		option, err := seedOption(s.Seed)
+		option, err := SeedOption(s.Seed)
 		if err != nil {
 			return nil, err
 		}
@@ -121,8 +121,8 @@ func Connect(s Settings) (*Queue, error) {
 	return &Queue{nc: nc, js: js}, nil
 }
 
-// seedOption signs with the nkey whose seed a file has.
-func seedOption(name string) (nats.Option, error) {
+// SeedOption signs with the nkey whose seed a file has.
+func SeedOption(name string) (nats.Option, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
@@ -173,10 +173,21 @@ func (q *Queue) Setup(ctx context.Context, copies int) error {
 	return nil
 }
 
+// ErrLarge is for a message that is larger than the server ever takes.
+var ErrLarge = errors.New("the server takes no message of this size")
+
+// exceedsMost is what the server says of a message that is larger than the stream takes
+// [nats-server, JSStreamMessageExceedsMaximumErr].
+const exceedsMost jetstream.ErrorCode = 10054
+
 // Publish has a server keep a message of a subject. When it returns nil, the server has it.
-// Of two with one id soon after another the server keeps one.
+// Of two with one id soon after another the server keeps one. The error is [ErrLarge], or
+// may be over later.
 func (q *Queue) Publish(ctx context.Context, subject, id string, data []byte) error {
 	_, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data, Header: nats.Header{}}, jetstream.WithMsgID(id))
+	if api, ok := errors.AsType[*jetstream.APIError](err); errors.Is(err, nats.ErrMaxPayload) || ok && api.ErrorCode == exceedsMost {
+		return fmt.Errorf("%w: %w", ErrLarge, err)
+	}
 	return err
 }
 

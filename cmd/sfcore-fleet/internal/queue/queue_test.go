@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nkeys"
 
 	"github.com/sfcore/sfcore/cmd/sfcore-fleet/internal/queue"
 	"github.com/sfcore/sfcore/cmd/sfcore-fleet/internal/testkit"
@@ -112,7 +112,7 @@ func TestKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() {
-		done <- a.Watch(ctx, func(kind string, is bool) { kinds <- fmt.Sprint(kind, is) }, func() { whole <- true })
+		done <- a.Watch(ctx, func(kind string, until time.Time) { kinds <- fmt.Sprint(kind, until.After(time.Now())) }, func() { whole <- true })
 	}()
 	await := func(want string) {
 		t.Helper()
@@ -141,41 +141,15 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// No role can do more than it must: those who send read nothing, and nobody comes in without
-// a key.
+// No role can do more than it must, and nobody comes in without a key.
 func TestRoles(t *testing.T) {
 	dir := t.TempDir()
 	s := testkit.Server(t, dir, "127.0.0.1:0")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	all := testkit.Connect(t, s, dir, queue.RoleWorker)
-	if err := all.Setup(ctx, 1); err != nil {
+	if err := testkit.Connect(t, s, dir, queue.RoleWorker).Setup(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	for _, role := range []queue.Role{queue.RoleSubmit, queue.RoleAgent} {
-		refused := make(chan error, 10)
-		nc, err := nats.Connect(s.ClientURL(), seed(t, queue.SeedFile(dir, role)), nats.CustomInboxPrefix(role.Prefix()),
-			nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, subject := range []string{"sfcore.>", ">", "_INBOX.>", "_INBOX_worker.>", "$KV.>"} {
-			if _, err := nc.SubscribeSync(subject); err != nil {
-				continue // it is told at once
-			}
-			awaitRefusal(t, nc, refused, role, "subscribe to "+subject)
-		}
-		for _, subject := range []string{"$JS.API.STREAM.DELETE.sfcore", "$JS.API.STREAM.PURGE.sfcore", "$JS.API.STREAM.MSG.GET.sfcore", "$KV.sfcore-known.x", "sfcore-dead.x", "$JS.API.CONSUMER.CREATE.sfcore.x"} {
-			if err := nc.Publish(subject, nil); err != nil {
-				t.Fatal(err)
-			}
-			awaitRefusal(t, nc, refused, role, "publish to "+subject)
-		}
-		nc.Close()
-		q := testkit.Connect(t, s, dir, role)
-		if err := q.Publish(ctx, "sfcore.v1.crash.web1", "id-"+string(role), []byte("x")); err != nil {
-			t.Errorf("%s cannot send: %v", role, err)
-		}
+	for _, role := range queue.Roles {
+		testRole(t, s.ClientURL(), queue.SeedFile(dir, role), role, "")
 	}
 	if nc, err := nats.Connect(s.ClientURL()); err == nil {
 		nc.Close()
@@ -186,32 +160,78 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-func awaitRefusal(t *testing.T, nc *nats.Conn, refused <-chan error, role queue.Role, what string) {
-	t.Helper()
-	_ = nc.Flush()
-	select {
-	case err := <-refused:
-		if !errors.Is(err, nats.ErrPermissionViolation) {
-			t.Errorf("%s: %s: got %v", role, what, err)
-		}
-	case <-time.After(3 * time.Second):
-		t.Errorf("%s may %s", role, what)
-	}
+// rights are what a role may, of all that anybody might want to.
+var rights = []struct {
+	subject string
+	listen  bool
+	who     string
+}{
+	{"sfcore.v1.crash.web1", false, "submit agent operator"},
+	{"sfcore.v1.count.web1", false, "submit agent operator"},
+	{"sfcore.v1.fetch.web1", false, "fetch"},
+	{"sfcore.v1.fetched.web1.x", false, "agent"},
+	{"$KV.sfcore-known.x", false, "worker"},
+	{"sfcore-dead.sfcore.v1.crash.web1", false, "worker"},
+	{"$JS.API.DIRECT.GET.KV_sfcore-known", false, "agent worker"},
+	{"$JS.API.CONSUMER.MSG.NEXT.sfcore.workers-v1", false, "worker"},
+	{"$JS.API.CONSUMER.CREATE.sfcore.x", false, "worker"},
+	{"$JS.ACK.sfcore.workers-v1.1.1.1.1.1", false, "worker"},
+	{"$JS.API.STREAM.MSG.GET.sfcore-dead", false, "operator"},
+	{"$JS.API.STREAM.MSG.DELETE.sfcore-dead", false, "operator"},
+	// Nobody may do these. A consumer of the bucket could have the server send what it has
+	// to any subject.
+	{"$JS.API.CONSUMER.CREATE.KV_sfcore-known.x", false, ""},
+	{"$JS.API.CONSUMER.CREATE.sfcore-dead.x", false, ""},
+	{"$JS.API.STREAM.DELETE.sfcore", false, ""},
+	{"$JS.API.STREAM.PURGE.sfcore", false, ""},
+	{"$JS.API.STREAM.UPDATE.sfcore", false, ""},
+	{"$JS.API.STREAM.CREATE.other", false, ""},
+	{"$JS.API.STREAM.MSG.GET.sfcore", false, ""},
+	{"$JS.API.DIRECT.GET.sfcore", false, ""},
+	{"_INBOX_worker.x", false, ""},
+	{"$SYS.REQ.SERVER.PING", false, ""},
+	{"$KV.sfcore-known.>", true, "agent worker"},
+	{"sfcore.v1.fetch.web1", true, "agent"},
+	{"sfcore.v1.fetched.web1.x", true, "fetch"},
+	{"sfcore.v1.crash.web1", true, ""},
+	{"sfcore.>", true, ""},
+	{">", true, ""},
+	{"_INBOX.>", true, ""},
+	{"_INBOX_worker.>", true, "worker"},
+	{"_INBOX_operator.>", true, "operator"},
+	{"$JS.API.>", true, ""},
 }
 
-func seed(t *testing.T, name string) nats.Option {
+// testRole compares what a role may, as a host, with the table.
+func testRole(t *testing.T, url, file string, role queue.Role, host string, options ...nats.Option) {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
+	for _, right := range rights {
+		refused := make(chan error, 10)
+		nc, err := nats.Connect(url, append(options, testkit.Seed(t, file), nats.CustomInboxPrefix(role.Prefix(host)),
+			nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if right.listen {
+			_, err = nc.SubscribeSync(right.subject)
+		} else {
+			err = nc.PublishRequest(right.subject, role.Prefix(host)+".x", []byte("x"))
+		}
+		if err == nil {
+			err = nc.Flush() // the server answers in order
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Millisecond) // until the handler was called
+		select {
+		case err = <-refused:
+		default:
+		}
+		may := slices.Contains(strings.Fields(right.who), string(role))
+		if may != (err == nil) || err != nil && !errors.Is(err, nats.ErrPermissionViolation) {
+			t.Errorf("%s %s: %s (to listen: %v): got %v, may %v", role, host, right.subject, right.listen, err, may)
+		}
+		nc.Close()
 	}
-	pair, err := nkeys.ParseDecoratedNKey(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := pair.PublicKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return nats.Nkey(public, pair.Sign)
 }

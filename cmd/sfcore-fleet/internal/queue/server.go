@@ -12,41 +12,10 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
+	"github.com/sfcore/sfcore/internal/crash/store"
+
 	"github.com/sfcore/sfcore/cmd/sfcore-fleet/internal/message"
 )
-
-// Role is what a client may do.
-type Role string
-
-// The roles. Each has an nkey of its own on an embedded server.
-const (
-	RoleSubmit Role = "submit" // send crashes
-	RoleAgent  Role = "agent"  // and learn which kinds are known
-	RoleWorker Role = "worker" // all
-)
-
-// Prefix is before the subjects of answers to a role.
-func (r Role) Prefix() string { return "_INBOX_" + string(r) }
-
-// permissions are what a role needs, and no more. docs/fleet.md has them for other servers.
-func (r Role) permissions() *server.Permissions {
-	inbox := []string{r.Prefix() + ".>"}
-	send := []string{"sfcore.*." + message.KindCrash + ".*", "sfcore.*." + message.KindCount + ".*"}
-	switch r {
-	case RoleSubmit:
-		return &server.Permissions{Publish: allow(send...), Subscribe: allow(inbox...)}
-	case RoleAgent:
-		known := "KV_" + Bucket
-		send = append(send, "$JS.API.STREAM.INFO."+known, "$JS.API.CONSUMER.CREATE."+known+".>", "$JS.API.CONSUMER.DELETE."+known+".>", "$JS.FC.>")
-		return &server.Permissions{Publish: allow(send...), Subscribe: allow(inbox...)}
-	case RoleWorker:
-	}
-	return nil
-}
-
-func allow(subjects ...string) *server.SubjectPermission {
-	return &server.SubjectPermission{Allow: subjects}
-}
 
 // ServerOptions say how an embedded server runs.
 type ServerOptions struct {
@@ -69,6 +38,15 @@ const startTime = 30 * time.Second
 // Serve starts a server in this process, which ends by its method Shutdown. It makes keys for
 // the roles if there are none. Nobody is let in without one, also from this machine.
 func Serve(o ServerOptions) (*server.Server, error) {
+	options, err := o.Options()
+	if err != nil {
+		return nil, err
+	}
+	return Start(options)
+}
+
+// Options are those of the server itself, as [Serve] has them.
+func (o ServerOptions) Options() (*server.Options, error) {
 	if o.MaxStore < MinStore {
 		return nil, fmt.Errorf("the queue may have %d bytes on disk, and needs %d", o.MaxStore, MinStore)
 	}
@@ -100,13 +78,21 @@ func Serve(o ServerOptions) (*server.Server, error) {
 		}
 		options.TLSConfig, options.TLSTimeout = config, 5
 	}
-	for _, role := range []Role{RoleSubmit, RoleAgent, RoleWorker} {
-		public, err := seed(SeedFile(o.Dir, role))
+	for _, role := range Roles {
+		public, err := MakeSeed(SeedFile(o.Dir, role))
 		if err != nil {
 			return nil, err
 		}
-		options.Nkeys = append(options.Nkeys, &server.NkeyUser{Nkey: public, Permissions: role.permissions()})
+		publish, subscribe := role.Rights("")
+		options.Nkeys = append(options.Nkeys, &server.NkeyUser{Nkey: public, Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Allow: publish}, Subscribe: &server.SubjectPermission{Allow: subscribe},
+		}})
 	}
+	return options, nil
+}
+
+// Start starts a server in this process.
+func Start(options *server.Options) (*server.Server, error) {
 	s, err := server.NewServer(options)
 	if err != nil {
 		return nil, err
@@ -122,8 +108,8 @@ func Serve(o ServerOptions) (*server.Server, error) {
 // maxConnections bounds the clients of an embedded server. More hosts want one of their own.
 const maxConnections = 4096
 
-// seed makes the seed of an nkey if there is none, and returns the public key.
-func seed(name string) (public string, err error) {
+// MakeSeed makes the seed of an nkey if a file has none, and returns the public key.
+func MakeSeed(name string) (public string, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
@@ -139,7 +125,7 @@ func seed(name string) (public string, err error) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			return "", err
 		}
-		if err := os.WriteFile(name, append(text, '\n'), 0o600); err != nil {
+		if err := store.WriteFile(name, append(text, '\n')); err != nil {
 			return "", err
 		}
 	}

@@ -121,3 +121,18 @@ func (c *Cluster) URL(t testing.TB) string {
 	}
 	return url + "&search_path=" + schema
 }
+
+// Set changes a setting of the server, for all that are connected.
+func (c *Cluster) Set(t testing.TB, name, value string) {
+	t.Helper()
+	db, err := sql.Open("pgx", "postgres://fleet@/postgres?host="+c.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, statement := range []string{"ALTER SYSTEM SET " + name + " = '" + value + "'", "SELECT pg_reload_conf()"} {
+		if _, err := db.ExecContext(context.Background(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/report"
@@ -84,10 +85,22 @@ func Encode(t testing.TB, m *message.Message) []byte {
 	return text
 }
 
+// All is a role of tests, with all rights.
+const All queue.Role = "test"
+
 // Server starts a server of this process, with data in a directory, until the test ends.
 func Server(t testing.TB, dir, listen string) *server.Server {
 	t.Helper()
-	s, err := queue.Serve(queue.ServerOptions{Dir: dir, Listen: listen, MaxStore: queue.MinStore})
+	options, err := queue.ServerOptions{Dir: dir, Listen: listen, MaxStore: queue.MinStore}.Options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := queue.MakeSeed(queue.SeedFile(dir, All))
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Nkeys = append(options.Nkeys, &server.NkeyUser{Nkey: public})
+	s, err := queue.Start(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +111,7 @@ func Server(t testing.TB, dir, listen string) *server.Server {
 // Connect connects to a server with the rights of a role.
 func Connect(t testing.TB, s *server.Server, dir string, role queue.Role) *queue.Queue {
 	t.Helper()
-	q, err := queue.Connect(queue.Settings{Server: s, Seed: queue.SeedFile(dir, role), Name: t.Name(), Prefix: role.Prefix()})
+	q, err := queue.Connect(queue.Settings{Server: s, Seed: queue.SeedFile(dir, role), Name: t.Name(), Prefix: role.Prefix("")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +124,7 @@ func Queue(t testing.TB) (dir string, s *server.Server, q *queue.Queue) {
 	t.Helper()
 	dir = t.TempDir()
 	s = Server(t, dir, "")
-	q = Connect(t, s, dir, queue.RoleWorker)
+	q = Connect(t, s, dir, All)
 	if err := q.Setup(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
@@ -126,4 +139,14 @@ func Eventually(t testing.TB, most time.Duration, what string, is func() bool) {
 			t.Fatalf("after %v: not %s", most, what)
 		}
 	}
+}
+
+// Seed signs with the nkey whose seed a file has.
+func Seed(t testing.TB, name string) nats.Option {
+	t.Helper()
+	option, err := queue.SeedOption(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return option
 }

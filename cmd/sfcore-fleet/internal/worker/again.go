@@ -13,9 +13,12 @@ import (
 
 const (
 	// againEvery is how often crashes without symbols are looked at again, and againMost how
-	// many builds and crashes of each then.
+	// many builds then: the next ones the next time.
 	againEvery = 5 * time.Minute
 	againMost  = 50
+	// againTime bounds what one build takes: others come, too. What is left is done the next
+	// time that it is its turn.
+	againTime = 2 * time.Minute
 )
 
 // RunAgain names crashes again whose symbols came later, from time to time until ctx ends.
@@ -34,16 +37,35 @@ func (w *Worker) RunAgain(ctx context.Context) {
 	}
 }
 
-// Again names crashes again that lack the symbols of a build. Where the newest of a build does
-// not get other names, the others are left alone. It returns how many got other names.
+// Again names crashes again that lack the symbols of a build, of the builds whose turn it is.
+// Where the newest of a build does not get other names, the others are left alone. It returns
+// how many got other names.
 func (w *Worker) Again(ctx context.Context) (changed int, err error) {
-	builds, err := w.DB.Lacking(ctx, againMost)
-	if err != nil || w.Symbols == nil {
+	if w.Symbols == nil {
+		return 0, nil
+	}
+	builds, err := w.DB.Lacking(ctx, w.lastBuild, againMost)
+	if err != nil {
 		return 0, err
 	}
+	w.lastBuild = ""
+	if len(builds) == againMost {
+		w.lastBuild = builds[againMost-1]
+	}
+	var errs []error
 	for _, build := range builds {
-		ids, err := w.DB.Lack(ctx, build, againMost)
-		if err != nil {
+		n, err := w.againBuild(ctx, build)
+		changed += n
+		errs = append(errs, err)
+	}
+	return changed, errors.Join(errs...)
+}
+
+func (w *Worker) againBuild(ctx context.Context, build string) (changed int, err error) {
+	deadline := time.Now().Add(againTime)
+	for before := behindAll; ; {
+		ids, err := w.DB.Lack(ctx, build, before, againMost)
+		if err != nil || len(ids) == 0 {
 			return changed, err
 		}
 		for _, id := range ids {
@@ -51,14 +73,19 @@ func (w *Worker) Again(ctx context.Context) (changed int, err error) {
 			if err != nil && !errors.Is(err, errGone) {
 				return changed, fmt.Errorf("%s: %w", id, err)
 			}
-			if !did {
-				break
+			if !did && err == nil || time.Now().After(deadline) {
+				return changed, nil
 			}
-			changed++
+			if did {
+				changed++
+			}
+			before = id
 		}
 	}
-	return changed, nil
 }
+
+// behindAll is behind all ids: they have digits, dashes and dots.
+const behindAll = "~"
 
 func (w *Worker) again(ctx context.Context, id, build string) (changed bool, err error) {
 	text, err := w.DB.RawReport(ctx, id)

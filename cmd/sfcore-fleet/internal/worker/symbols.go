@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -32,6 +31,8 @@ type Symbols struct {
 	// DEBUGINFOD_URLS, to Dir.
 	Fetch bool
 	Dir   string
+	// Most bounds the debug files in Dir, in bytes; 0 for 16 GiB.
+	Most int64
 	// Open is told whether servers are left alone, as they have failed.
 	Open func(bool)
 
@@ -117,8 +118,10 @@ func (s *Symbols) fetched(ctx context.Context, builds []string) (paths []string)
 		if !isBuildID(build) || ctx.Err() != nil || time.Now().After(deadline) {
 			continue
 		}
-		name := filepath.Join(s.Dir, build+".debug")
+		name := filepath.Join(s.Dir, build+debugSuffix)
 		if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
+			now := time.Now()
+			_ = os.Chtimes(name, now, now) // it is among the last to be removed
 			paths = append(paths, name)
 			continue
 		}
@@ -150,7 +153,7 @@ func (s *Symbols) fetch(ctx context.Context, build, name string) error {
 	case err == nil:
 		s.pause = 0
 		s.opened(false)
-		return copyFile(from, name)
+		return s.keep(from, name)
 	case errors.Is(err, debuginfod.ErrNotFound):
 		if s.missing == nil || len(s.missing) >= maxMissing {
 			s.missing = map[string]time.Time{}
@@ -170,26 +173,4 @@ func (s *Symbols) opened(open bool) {
 	if s.Open != nil {
 		s.Open(open)
 	}
-}
-
-// copyFile copies a file to where all users may read it, as a whole or not at all.
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.CreateTemp(filepath.Dir(to), "part-*")
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Chmod(0o644), out.Close()); err == nil {
-		err = os.Rename(out.Name(), to)
-	}
-	if err != nil {
-		_ = os.Remove(out.Name())
-		return fmt.Errorf("keeping the symbols of a build: %w", err)
-	}
-	return nil
 }

@@ -28,7 +28,8 @@ type Worker struct {
 	// Parallel is how many messages are looked at at once.
 	Parallel int
 
-	learned map[string]time.Time
+	learned   map[string]time.Time
+	lastBuild string // whose crashes were named again
 }
 
 const (
@@ -91,6 +92,8 @@ func (w *Worker) work(ctx context.Context, got []*queue.Delivery) {
 	w.finish(ctx, w.prepare(ctx, together))
 	for _, d := range got {
 		switch {
+		case d.Times > most && w.DB.Ping(ctx) != nil:
+			d.Return() // workers were ended while they waited for the database
 		case d.Times > most:
 			w.bury(ctx, d, fmt.Sprintf("it was delivered %d times, and no worker came to an end with it", d.Times-1))
 		case d.Times >= alone:
@@ -177,8 +180,9 @@ func (w *Worker) take(ctx context.Context, d *queue.Delivery) (item database.Ite
 	if doc != nil {
 		w.sign(ctx, m, doc, &item)
 	}
-	if message.IsKind(m.Record.Kind) {
-		kind = m.Record.Kind
+	// A host cannot make others keep the stacks of a kind of which it has sent none.
+	if s := item.Record.Signature; doc != nil && s != nil && s.Address == m.Record.Kind && message.IsKind(s.Address) {
+		kind = s.Address
 	}
 	return item, kind, ctx.Err()
 }
@@ -205,7 +209,7 @@ func (w *Worker) finish(ctx context.Context, all []*prepared) {
 			return
 		}
 		w.Metrics.Retries.Inc()
-		if w.DB.Ping(ctx) == nil && wait.times > 0 { // it is there, and has refused one of them
+		if database.Refused(err) { // one of them
 			if len(all) == 1 {
 				w.bury(ctx, all[0].d, fmt.Sprintf("the database does not take it: %v", err))
 				return

@@ -110,7 +110,7 @@ func TestOnce(t *testing.T) {
 	kinds := map[string]bool{}
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
 	defer stop()
-	if err := q.Watch(ctx, func(kind string, is bool) { kinds[kind] = is }, stop); err != nil || len(kinds) != 5 || !kinds[r.Kind] {
+	if err := q.Watch(ctx, func(kind string, until time.Time) { kinds[kind] = !until.IsZero() }, stop); err != nil || len(kinds) != 5 || !kinds[r.Kind] {
 		t.Errorf("known are %v, %v", kinds, err)
 	}
 }
@@ -220,6 +220,50 @@ func TestDatabaseAway(t *testing.T) {
 	}
 }
 
+// While the database takes nothing, as with a full disk or as a standby, nothing dies either.
+func TestDatabaseReadOnly(t *testing.T) {
+	cluster := testkit.Postgres(t)
+	_, _, q := testkit.Queue(t)
+	db := open(t, cluster.URL(t))
+	start(t, &worker.Worker{Queue: q, DB: db})
+	cluster.Set(t, "default_transaction_read_only", "on")
+	for n := range 20 {
+		publish(t, q, fmt.Sprint(n), testkit.Message("web1", n, "parse", "main"))
+	}
+	time.Sleep(2 * time.Second)
+	if dead, err := q.AllDead(t.Context(), 0, 100); len(dead) != 0 || err != nil || seen(t, db) != 0 {
+		t.Errorf("got %+v, %v, and %d crashes", dead, err, seen(t, db))
+	}
+	cluster.Set(t, "default_transaction_read_only", "off")
+	testkit.Eventually(t, 40*time.Second, "all stored", func() bool { return seen(t, db) == 20 })
+}
+
+// A host that claims that its crash is of another kind does not make that kind known: others
+// would keep its stacks.
+func TestClaimedKind(t *testing.T) {
+	_, _, q := testkit.Queue(t)
+	db := open(t, filepath.Join(t.TempDir(), "fleet.db"))
+	honest, claimed := testkit.Message("web1", 1, "parse", "main"), testkit.Message("web1", 2, "other", "main")
+	kind := claimed.Record.Kind
+	claimed.Record.Kind = strings.Repeat("d", 32)
+	bare := testkit.Message("web1", 3, "third", "main")
+	bare.Report = nil
+	for _, m := range []*message.Message{claimed, bare, honest} {
+		publish(t, q, m.ID, m)
+	}
+	start(t, &worker.Worker{Queue: q, DB: db})
+	known := map[string]bool{}
+	testkit.Eventually(t, 20*time.Second, "all stored and the honest kind known", func() bool {
+		ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
+		defer stop()
+		_ = q.Watch(ctx, func(kind string, until time.Time) { known[kind] = !until.IsZero() }, stop)
+		return seen(t, db) == 3 && known[honest.Record.Kind]
+	})
+	if len(known) != 1 {
+		t.Errorf("known are %v; %s and %s are claims", known, claimed.Record.Kind, kind)
+	}
+}
+
 // buildCrash makes sfcore-crash, in a directory that all users may read.
 func buildCrash(t *testing.T) (reader, dir string) {
 	t.Helper()
@@ -318,13 +362,24 @@ func TestSymbols(t *testing.T) {
 	if err != nil || len(before) != 1 {
 		t.Fatalf("got %+v, %v", before, err)
 	}
+	// Many builds without symbols come before, and their reports cannot be read.
+	const others = 55
+	for n := range others {
+		r, _ := testkit.Crash(100+n, "x")
+		r.ID, r.Host = message.ID("web9", r.ID), "web9"
+		if _, err := db.Store(t.Context(), []database.Item{{Record: r, Report: []byte("garbage"), Lacks: []string{fmt.Sprintf("%040x", n)}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	// The symbols come later.
 	copyTo(t, exe, filepath.Join(symbols, "program"))
-	changed, err := w.Again(t.Context())
-	if err != nil || changed != 1 || !named(id) {
-		t.Errorf("again: got %d, %v", changed, err)
+	if changed, err := w.Again(t.Context()); err == nil || changed != 0 {
+		t.Errorf("the first builds: got %d, %v", changed, err)
 	}
-	after, err := db.Index.Groups(t.Context(), index.Filter{}, index.Page{})
+	if changed, err := w.Again(t.Context()); changed != 1 || !named(id) {
+		t.Errorf("the others: got %d, %v", changed, err)
+	}
+	after, err := db.Index.Groups(t.Context(), index.Filter{Host: "web1"}, index.Page{})
 	if err != nil || len(after) != 1 || !strings.Contains(after[0].Title, "main") || after[0].Key == before[0].Key {
 		t.Errorf("got %+v, %v", after, err)
 	}
@@ -332,7 +387,7 @@ func TestSymbols(t *testing.T) {
 	r, _ = testkit.Crash(2, "x")
 	r.Signature = nil
 	id = host("web2", r)
-	testkit.Eventually(t, 30*time.Second, "named", func() bool { return seen(t, db) == 2 && named(id) })
+	testkit.Eventually(t, 30*time.Second, "named", func() bool { return seen(t, db) == others+2 && named(id) })
 }
 
 // A server of symbols that is slow, or has failed, is not asked again for a while, and crashes
