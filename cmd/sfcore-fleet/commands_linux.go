@@ -197,6 +197,7 @@ Beyond this machine it wants a token from everybody, and speaks TLS.`,
 type agentFlags struct {
 	host, store, dir string
 	policy           agent.Policy
+	coresTo          []string
 	rate             string
 	spool            limit.Size
 }
@@ -211,6 +212,7 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 	fl.Float64Var(&f.policy.Sample, "sample", f.policy.Sample, "send this `PART` of further crashes of a kind, from 0 to 1; all are counted")
 	fl.StringVar(&f.rate, "rate", "1000/1h", "send so many whole crashes per time, as `N/TIME`; all are counted")
 	fl.BoolVar(&f.policy.All, "all-whole", false, "send crashes whole also if other hosts have sent their kind")
+	fl.StringArrayVar(&f.coresTo, "cores-to", nil, "upload a core below `URL` if sfcore-fleet fetch asks for it (default: cores stay here)")
 	fl.Var(&f.spool, "spool", "keep `SIZE` of what no server takes")
 }
 
@@ -224,6 +226,13 @@ func (f *agentFlags) run(t *tasks, q *queue.Queue, m *metrics.Metrics) error {
 		return err
 	}
 	f.policy.Spool = int64(f.spool)
+	for _, text := range f.coresTo {
+		to, err := agent.ParseCoresTo(text)
+		if err != nil {
+			return fmt.Errorf("--cores-to: %w", err)
+		}
+		f.policy.CoresTo = append(f.policy.CoresTo, to)
+	}
 	if err := f.policy.Check(); err != nil {
 		return err
 	}

@@ -126,13 +126,16 @@ var linked = map[string]string{
 		" github.com/cespare/xxhash/v2 github.com/cyphar/filepath-securejoin github.com/dustin/go-humanize" +
 		" github.com/google/uuid github.com/ianlancetaylor/demangle github.com/jackc/pgpassfile" +
 		" github.com/jackc/pgservicefile github.com/jackc/pgx/v5 github.com/jackc/puddle/v2" +
-		" github.com/klauspost/compress github.com/landlock-lsm/go-landlock github.com/minio/highwayhash" +
-		" github.com/munnerz/goautoneg github.com/nats-io/jwt/v2 github.com/nats-io/nats-server/v2" +
-		" github.com/nats-io/nats.go github.com/nats-io/nkeys github.com/nats-io/nuid github.com/pierrec/lz4/v4" +
+		" github.com/klauspost/compress github.com/klauspost/cpuid/v2 github.com/klauspost/crc32" +
+		" github.com/landlock-lsm/go-landlock github.com/minio/crc64nvme github.com/minio/highwayhash" +
+		" github.com/minio/md5-simd github.com/minio/minio-go/v7 github.com/munnerz/goautoneg" +
+		" github.com/nats-io/jwt/v2 github.com/nats-io/nats-server/v2 github.com/nats-io/nats.go" +
+		" github.com/nats-io/nkeys github.com/nats-io/nuid github.com/philhofer/fwd github.com/pierrec/lz4/v4" +
 		" github.com/prometheus/client_golang github.com/prometheus/client_model github.com/prometheus/common" +
-		" github.com/prometheus/procfs github.com/remyoudompheng/bigfft github.com/spf13/cobra github.com/spf13/pflag" +
-		" github.com/therootcompany/xz golang.org/x/arch golang.org/x/crypto golang.org/x/net golang.org/x/sync" +
-		" golang.org/x/sys golang.org/x/text golang.org/x/time google.golang.org/protobuf" +
+		" github.com/prometheus/procfs github.com/remyoudompheng/bigfft github.com/rs/xid github.com/spf13/cobra" +
+		" github.com/spf13/pflag github.com/therootcompany/xz github.com/tinylib/msgp github.com/zeebo/xxh3" +
+		" go.yaml.in/yaml/v3 golang.org/x/arch golang.org/x/crypto golang.org/x/net golang.org/x/sync" +
+		" golang.org/x/sys golang.org/x/text golang.org/x/time google.golang.org/protobuf gopkg.in/ini.v1" +
 		" kernel.org/pub/linux/libs/security/libcap/psx modernc.org/libc modernc.org/mathutil modernc.org/memory" +
 		" modernc.org/sqlite",
 	"cmd/sfcore-delve": "github.com/cilium/ebpf github.com/go-delve/delve golang.org/x/arch golang.org/x/sys golang.org/x/telemetry",

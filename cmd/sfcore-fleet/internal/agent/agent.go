@@ -57,6 +57,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { a.watch(ctx) })
 	wg.Go(func() { a.send(ctx) })
+	if len(a.Policy.CoresTo) > 0 {
+		wg.Go(func() { a.cores(ctx) })
+	}
 	defer wg.Wait()
 	t := time.NewTicker(scanEvery)
 	defer t.Stop()

@@ -24,6 +24,9 @@ type Policy struct {
 	All bool
 	// Spool bounds what waits for a server, in bytes. The oldest go first.
 	Spool int64
+	// CoresTo are the places to which cores may be uploaded, if somebody asks; none by
+	// default.
+	CoresTo []CoresTo
 }
 
 // DefaultPolicy is what holds unless somebody says otherwise.
