@@ -137,6 +137,7 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	for name, values := range map[string][]string{"format": stackFormats, "color": whens, "hyperlinks": whens, "unwind": process.Methods(), "columns": columnWords()} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
+	_ = cmd.RegisterFlagCompletionFunc("thread", completeThread)
 	return cmd
 }
 
@@ -145,9 +146,11 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	if c.live.pid == 0 && c.dlv.addr == "" {
-		if args, err = newest(cmd.Context(), cmd.ErrOrStderr(), args); err != nil {
+		var done func()
+		if args, done, err = newest(cmd.Context(), cmd.ErrOrStderr(), args, int64(c.size)); err != nil {
 			return err
 		}
+		defer done()
 	}
 	if err := checkFormat(stackFormats, c.format, c.group, c.redact, c.locals); err != nil {
 		return err

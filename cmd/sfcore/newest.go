@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/internal/elfx"
 )
@@ -24,6 +25,8 @@ type foundCore struct {
 	time    time.Time
 	keeper  string // who kept it
 	why     string // why it cannot be read, "" if it can
+	// unpack writes the core to a file, if it is within another; nil if it is not.
+	unpack func(ctx context.Context, out *os.File, most int64) error
 }
 
 // kernel keeps the cores that no handler takes.
@@ -38,33 +41,57 @@ func (f *foundCore) String() string {
 	return text + ", " + f.time.Local().Format("2006-01-02 15:04:05") + ", kept by " + f.keeper + " in " + plain(f.file)
 }
 
+// crashRoot is the root of the system whose stores are looked at; another one in tests.
+var crashRoot = "/"
+
 // newest puts the newest crash in the place of what was left out on the command line: the
 // core, or that of a program, which stands alone. It says on standard error what it found.
-func newest(ctx context.Context, stderr io.Writer, args []string) ([]string, error) {
+// The caller calls done when it has read the core, of up to most bytes.
+func newest(ctx context.Context, stderr io.Writer, args []string, most int64) (all []string, done func(), err error) {
+	done = func() {}
 	program := ""
 	switch {
 	case len(args) > 1 || len(args) == 1 && !isProgram(args[0]):
-		return args, nil
+		return args, done, nil
 	case len(args) == 1:
 		program = args[0]
 	}
-	all, looked := keptCores(ctx)
-	last := lastOf(all, program)
+	kept, looked := keptCores(ctx, crashRoot)
+	last := lastOf(kept, program)
 	what := "no core was named, and no crash"
 	if program != "" {
 		what = fmt.Sprintf("%s is an executable and not a core, and no crash of it", program)
 	}
 	if last == nil {
-		return nil, fmt.Errorf("%s was found that you may read; looked at %s", what, strings.Join(looked, ", "))
+		return nil, done, fmt.Errorf("%s was found that you may read; looked at %s", what, strings.Join(looked, ", "))
 	}
 	if last.why != "" {
-		return nil, fmt.Errorf("the newest crash is of %s: %s", last, last.why)
+		return nil, done, fmt.Errorf("the newest crash is of %s: %s", last, last.why)
 	}
 	fmt.Fprintf(stderr, "sfcore: the newest crash is of %s\n", last)
-	if program == "" || strings.HasSuffix(last.file, ".jsonl.zst") {
-		return []string{last.file}, nil
+	file := last.file
+	if last.unpack != nil {
+		if file, err = unpacked(ctx, last, most); err != nil {
+			return nil, done, fmt.Errorf("taking the core out of %s: %w", plain(last.file), err)
+		}
+		done = func() { _ = os.Remove(file) }
 	}
-	return []string{last.file, program}, nil
+	if program == "" || strings.HasSuffix(file, ".jsonl.zst") {
+		return []string{file}, done, nil
+	}
+	return []string{file, program}, done, nil
+}
+
+// unpacked takes a core out of the file in which it is kept, to a temporary one.
+func unpacked(ctx context.Context, f *foundCore, most int64) (name string, err error) {
+	out, err := os.CreateTemp(core.SpoolDir(), "sfcore-*")
+	if err != nil {
+		return "", err
+	}
+	if err = errors.Join(f.unpack(ctx, out, most), out.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(out.Name()))
+	}
+	return out.Name(), nil
 }
 
 // lastOf returns the newest crash of a program, or of any if that is ""; nil for none.

@@ -17,13 +17,13 @@ import (
 )
 
 // keptCores lists the crashes that handlers of this machine have kept and the caller may
-// read, and says where it looked.
-func keptCores(ctx context.Context) (found []foundCore, looked []string) {
+// read, below a root, and says where it looked.
+func keptCores(ctx context.Context, root string) (found []foundCore, looked []string) {
 	found, dir := ownCrashes()
 	looked = []string{dir}
 	for _, kind := range []foreign.Kind{foreign.Systemd, foreign.Apport, foreign.Abrt} {
 		looked = append(looked, "the store of "+string(kind))
-		list, err := foreign.Read(ctx, string(kind), "/")
+		list, err := foreign.Read(ctx, string(kind), root)
 		if err != nil {
 			continue
 		}
@@ -31,19 +31,33 @@ func keptCores(ctx context.Context) (found []foundCore, looked []string) {
 			c := &list.Crashes[i]
 			f := foundCore{file: c.File, program: c.Program, pid: c.PID, time: c.Time, keeper: string(kind), why: c.Missing}
 			if f.why == "" && c.Form != foreign.CoreForm {
-				f.why = "the core is within another file; sfcore crash import " + string(kind) + " takes it out"
+				f.unpack = unpacker(c)
 			}
-			if f.why != "" || readable(c.File) {
+			if f.why != "" || c.File == "" || readable(c.File) {
 				found = append(found, f)
 			}
 		}
 	}
-	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	pattern, err := os.ReadFile(filepath.Join(root, "proc/sys/kernel/core_pattern"))
 	if err != nil {
 		return found, looked
 	}
 	cores, where := patternCores(ctx, strings.TrimSpace(string(pattern)))
 	return append(found, cores...), append(looked, where...)
+}
+
+// unpacker returns what takes the core of a crash out of a report of apport, or of the
+// journal.
+func unpacker(c *foreign.Crash) func(context.Context, *os.File, int64) error {
+	return func(ctx context.Context, out *os.File, most int64) error {
+		in, done, err := c.Open(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		_, err = foreign.Unpack(out, in, c.Form, most)
+		return err
+	}
 }
 
 // readable reports whether a file may be read.
@@ -126,7 +140,7 @@ func patternCores(ctx context.Context, pattern string) (found []foundCore, looke
 func nameCores(ctx context.Context, found []foundCore) {
 	for i := range found[:min(len(found), maxNamedCores)] {
 		f := &found[i]
-		if f.program != "" || !uncompressed(f.file) {
+		if f.program != "" || !uncompressedName(f.file) {
 			continue
 		}
 		img, err := core.Open(ctx, f.file, core.Options{})
@@ -137,9 +151,4 @@ func nameCores(ctx context.Context, found []foundCore) {
 		f.program, f.pid = cmp.Or(img.Executable, img.Name), img.PID
 		_ = img.Close()
 	}
-}
-
-// uncompressed reports whether a file is not named as a compressed one.
-func uncompressed(name string) bool {
-	return !slices.Contains([]string{".zst", ".gz", ".lz4", ".xz"}, filepath.Ext(name))
 }

@@ -1,12 +1,19 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfcore/sfcore/internal/crash/store"
 )
 
 func TestLastOf(t *testing.T) {
@@ -98,4 +105,90 @@ func TestPidOf(t *testing.T) {
 			t.Errorf("%s: got %d, %v, want %q", name, pid, err, want)
 		}
 	}
+}
+
+// bt alone shows the newest crash of each store that others and sfcore have.
+func TestStores(t *testing.T) {
+	core, err := os.ReadFile(cutCore(t, "amd64-v3-null-1", 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := os.ReadFile(filepath.Join(coresDir, "amd64-v3-null-1", "core.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	if _, err := z.Write(core); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	apport := "ProblemType: Crash\nDate: Sat Nov 21 10:11:12 2026\nExecutablePath: /usr/bin/null\nProcStatus:\n Pid:\t4711\nSignal: 11\nCoreDump: base64\n " +
+		base64.StdEncoding.EncodeToString(zipped.Bytes()) + "\n"
+	root := t.TempDir()
+	place := func(name string, data []byte) string {
+		t.Helper()
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	crashRoot = root
+	defer func() { crashRoot = "/" }()
+	t.Setenv(storeVariable, filepath.Join(root, "none"))
+	t.Setenv("TMPDIR", t.TempDir())
+	bt := func(keeper string, more ...string) {
+		t.Helper()
+		stdout, stderr, _ := sfcore(append(append([]string{"bt", "--path", filepath.Join(coresDir, "amd64-v3-null-1", "exe")}, more...), "--short")...)
+		if !strings.Contains(stdout, "  #1   ~ caller at nullcall.c:6\n") || !strings.Contains(stderr, "sfcore: the newest crash is of ") || !strings.Contains(stderr, "kept by "+keeper+" in ") {
+			t.Errorf("%s: got\n%s\n%s", keeper, stdout, stderr)
+		}
+		if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v is left (%v)", keeper, left, err)
+		}
+	}
+	if _, stderr, code := sfcore("bt"); code != exitFailed || !strings.Contains(stderr, "no core was named, and no crash was found that you may read; looked at ") {
+		t.Errorf("without a store: %d, %s", code, stderr)
+	}
+	// Each one is newer than the one before.
+	place("proc/sys/kernel/core_pattern", []byte(filepath.Join(root, "cores", "core.%p")+"\n"))
+	old := place("cores/core.4711", core)
+	if err := os.Chtimes(old, time.Time{}, time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	bt(kernel)
+	place("var/spool/abrt/ccpp-1/analyzer", []byte("CCpp"))
+	place("var/spool/abrt/ccpp-1/executable", []byte("/usr/bin/null"))
+	place("var/spool/abrt/ccpp-1/time", []byte("1700000000"))
+	place("var/spool/abrt/ccpp-1/coredump", core)
+	bt("abrt")
+	place("var/lib/systemd/coredump/core.null.0.0123456789abcdef0123456789abcdef.4711.1750000000000000.zst", packed)
+	bt("systemd")
+	place("var/crash/_usr_bin_null.0.crash", []byte(apport))
+	bt("apport")
+	program := filepath.Join(coresDir, "amd64-v3-null-1", "exe", "null")
+	bt("systemd", program) // it knows only the name of the program; apport tells of another path
+
+	dir := filepath.Join(root, "store")
+	s, err := store.Open(dir, store.Limits{Crashes: 10, Bytes: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &store.Record{Schema: store.Schema, ID: store.NewID(time.Now().AddDate(10, 0, 0), 1), Time: time.Now().AddDate(10, 0, 0), PID: 4711, UID: os.Getuid(), GID: os.Getgid(), Program: "/usr/bin/null", Signal: "SIGSEGV", Kept: store.KeepReport}
+	if err := s.Put(r); err != nil {
+		t.Fatal(err)
+	}
+	report, _, _ := sfcore(append([]string{"bt", "--format", "jsonl"}, caseArgs(t, "amd64-v3-null-1")...)...)
+	e, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, r.ID+".jsonl.zst"), e.EncodeAll([]byte(report), nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(storeVariable, dir)
+	bt("sfcore")
 }
