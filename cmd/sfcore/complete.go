@@ -17,23 +17,22 @@ import (
 const maxCompletions = 1000
 
 // completePID offers the processes of the caller, with their names.
-func completePID(proc string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		var found []string
-		entries, _ := os.ReadDir(proc)
-		for _, e := range entries {
-			pid, err := strconv.Atoi(e.Name())
-			if err != nil || pid == os.Getpid() || !mine(filepath.Join(proc, e.Name())) || len(found) == maxCompletions {
-				continue
-			}
-			comm, err := os.ReadFile(filepath.Join(proc, e.Name(), "comm"))
-			name := strings.TrimSpace(string(comm))
-			if err == nil && (strings.HasPrefix(e.Name(), begun) || strings.HasPrefix(name, begun)) {
-				found = append(found, e.Name()+"\t"+plain(name))
-			}
+func completePID(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	const proc = "/proc"
+	var found []string
+	entries, _ := os.ReadDir(proc)
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() || !mine(filepath.Join(proc, e.Name())) || len(found) == maxCompletions {
+			continue
 		}
-		return found, cobra.ShellCompDirectiveNoFileComp
+		comm, err := os.ReadFile(filepath.Join(proc, e.Name(), "comm"))
+		name := strings.TrimSpace(string(comm))
+		if err == nil && (strings.HasPrefix(e.Name(), begun) || strings.HasPrefix(name, begun)) {
+			found = append(found, e.Name()+"\t"+plain(name))
+		}
 	}
+	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeThread offers the threads of the process or core that the command line names.

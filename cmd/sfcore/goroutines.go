@@ -81,7 +81,7 @@ how long the process stood still. Variables on the heap may need more --memory.`
 	c.memory = 128 << 20
 	f := cmd.Flags()
 	f.VarP((*pidFlag)(&c.pid), "pid", "p", "print the goroutines of live process `PID`, or of the one that is called so")
-	_ = cmd.RegisterFlagCompletionFunc("pid", completePID("/proc"))
+	_ = cmd.RegisterFlagCompletionFunc("pid", completePID)
 	f.Var(&c.memory, "memory", "with -p: copy up to `SIZE` of memory, for example 8G")
 	f.StringVar(&c.format, "format", "text", strings.Replace(formatHelp, "thread", "goroutine", 1))
 	f.BoolVar(&c.redact, "redact", false, redactHelp)

@@ -41,7 +41,7 @@ unwind tables, symbols and lines.`,
 	c.dlv.register(cmd)
 	f := cmd.Flags()
 	f.VarP((*pidFlag)(&c.pid), "pid", "p", "tell of live process `PID`, or of the one that is called so, which stands still for that")
-	_ = cmd.RegisterFlagCompletionFunc("pid", completePID("/proc"))
+	_ = cmd.RegisterFlagCompletionFunc("pid", completePID)
 	f.BoolVar(&c.fuse, "fuse", false, "with -p: also open files in FUSE file systems; if one does not answer, sfcore cannot be killed")
 	f.StringVar(&c.format, "format", "text", "print text or json")
 	return cmd

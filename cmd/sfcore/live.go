@@ -29,7 +29,7 @@ func (l *liveFlags) register(cmd *cobra.Command) {
 	l.budget, l.total = core.DefaultStackBudget, core.DefaultStackTotal
 	f := cmd.Flags()
 	f.VarP((*pidFlag)(&l.pid), "pid", "p", "print the stacks of live process `PID`, or of the one that is called so")
-	_ = cmd.RegisterFlagCompletionFunc("pid", completePID("/proc"))
+	_ = cmd.RegisterFlagCompletionFunc("pid", completePID)
 	f.Var(&l.budget, "stack-budget", "with -p: copy up to `SIZE` of each stack, for example 4M")
 	f.Var(&l.total, "stack-total", "with -p: copy up to `SIZE` of all stacks together, for example 1G; if they have more, less of the largest")
 	f.BoolVar(&l.fuse, "fuse", false, "with -p: also open files in FUSE file systems; if one does not answer, sfcore cannot be killed")

@@ -66,9 +66,20 @@ var commands = []struct {
 	name string
 	make func() *cobra.Command
 }{
-	{"bt", newBtCommand}, {"info", newInfoCommand}, {"print", newPrintCommand}, {"diff", newDiffCommand}, {"goroutines", newGoroutinesCommand},
-	{"sig", newSigCommand}, {"shrink", newShrinkCommand}, {"report-bug", newReportBugCommand}, {"cache", newCacheCommand}, {"dap", newDapCommand},
-	{"plugin", newPluginCommand}, {"sframe", newSFrameCommand}, {"crash", newCrashCommand}, {"version", newVersionCommand},
+	{"bt", newBtCommand},
+	{"info", newInfoCommand},
+	{"print", newPrintCommand},
+	{"diff", newDiffCommand},
+	{"goroutines", newGoroutinesCommand},
+	{"sig", newSigCommand},
+	{"shrink", newShrinkCommand},
+	{"report-bug", newReportBugCommand},
+	{"cache", newCacheCommand},
+	{"dap", newDapCommand},
+	{"plugin", newPluginCommand},
+	{"sframe", newSFrameCommand},
+	{"crash", newCrashCommand},
+	{"version", newVersionCommand},
 }
 
 // newRootCommand makes the command of the program, for a command line that begins with

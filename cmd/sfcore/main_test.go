@@ -146,7 +146,7 @@ func TestExitCodes(t *testing.T) {
 		{"no servers for a section", []string{"sframe", "check", "--debuginfod", core}, exitFailed, "DEBUGINFOD_URLS"},
 		{"no core", []string{"info"}, exitFailed, "wrong number of files: 0; usage: sfcore info [flags] CORE"},
 		{"two sections", []string{"sframe", "dump", exe, exe}, exitFailed, "wrong number of files: 2; usage: sfcore sframe dump"},
-		{"a name for a number", []string{"info", "-p", "abc"}, exitFailed, "invalid argument \"abc\" for \"-p, --pid\" flag: this is not a number\n"},
+		{"a name for a number", []string{"info", "-p", "abc"}, exitFailed, "invalid argument \"abc\" for \"-p, --pid\" flag: no process is called so\n"},
 		{"no process of a name", []string{"bt", "-p", "no such program"}, exitFailed, "no process is called so\n"},
 		{"a number that is too large", []string{"bt", "--thread", "99999999999999999999", exe}, exitFailed, "this number is too large\n"},
 		{"a process for a core", []string{"bt", "12345678"}, exitFailed, "no such file or directory; the stacks of a process: sfcore bt -p 12345678\n"},

@@ -56,7 +56,7 @@ could be evaluated.`,
 	c.register(cmd)
 	f := cmd.Flags()
 	f.VarP((*pidFlag)(&c.pid), "pid", "p", "evaluate in live process `PID`, or in the one that is called so, which stands still for a moment")
-	_ = cmd.RegisterFlagCompletionFunc("pid", completePID("/proc"))
+	_ = cmd.RegisterFlagCompletionFunc("pid", completePID)
 	_ = cmd.RegisterFlagCompletionFunc("thread", completeThread)
 	f.IntVar(&c.thread, "thread", 0, "evaluate in thread `TID`; the default is the one that crashed, or the first")
 	f.IntVar(&c.frame, "frame", -1, "evaluate in frame `N`, as bt numbers them; the default is the innermost frame that has variables")
