@@ -1,7 +1,9 @@
 package process
 
 import (
+	"context"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -41,5 +43,28 @@ func TestParallelAhead(t *testing.T) {
 	}
 	if n := begun.Load(); n != 100 || runtime.GOMAXPROCS(0) != 4 {
 		t.Errorf("got %d results, and %d processors from now on", n, runtime.GOMAXPROCS(0))
+	}
+}
+
+// A long stack for which nobody waits any more is not there to be described.
+func TestLongStackLeft(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	p := deepProcess(t, 2, longStack+2)
+	ctx, cancel := context.WithCancel(t.Context())
+	var frames [2]int
+	for range Parallel(ctx, p, p.Threads(), func(w *Walker, th *core.Thread) bool {
+		i := slices.Index(p.Threads(), th)
+		if i == 1 {
+			cancel() // while the first may be described
+		} else {
+			<-ctx.Done()
+		}
+		frames[i] = len(w.Walk(th).Frames)
+		return true
+	}) {
+		t.Error("got a result")
+	}
+	if frames != [2]int{} {
+		t.Errorf("got %d frames", frames)
 	}
 }

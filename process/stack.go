@@ -108,12 +108,13 @@ func Parallel[T any](ctx context.Context, p *Process, threads []*core.Thread, f 
 				w := p.NewWalker()
 				w.unwinder.Budget = budget
 				for j := range jobs {
-					w.turn = func() {
+					w.turn = func() bool {
 						long.Store(true)
 						select {
 						case <-j.next:
 						case <-ctx.Done():
 						}
+						return ctx.Err() == nil
 					}
 					j.done <- f(w, j.thread)
 					if long.Load() && i > 0 {

@@ -29,7 +29,9 @@ type Walker struct {
 	unnamed  []uint64
 	thread   report.Thread
 	stack    []byte // a copy of the stack that is walked
-	turn     func() // waits until all stacks before were described; nil if there are none
+	// turn waits until all stacks before were described, and reports whether somebody still
+	// waits for this one; nil if there are none before.
+	turn func() bool
 }
 
 // naming is what is known about the code at a lookup pc.
@@ -127,8 +129,8 @@ func (w *Walker) walk(th *core.Thread, behind bool) *Stack {
 		s.Stop = unwind.Stop{Reason: unwind.Outermost}
 	}
 	w.frames = s.Frames
-	if len(s.Frames) > longStack && w.turn != nil {
-		w.turn()
+	if len(s.Frames) > longStack && w.turn != nil && !w.turn() {
+		s.Frames = nil // it takes much memory to describe them, and nobody waits for it
 	}
 	return s
 }
