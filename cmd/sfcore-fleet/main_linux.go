@@ -54,7 +54,7 @@ describes all of it.`,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.AddCommand(newAllCommand(), newAgentCommand(), newWorkerCommand(), newServeCommand(), newSubmitCommand(), newFetchCommand(), newDeadCommand(), newTokenCommand())
+	root.AddCommand(newAllCommand(), newAgentCommand(), newWorkerCommand(), newServeCommand(), newSubmitCommand(), newFetchCommand(), newDeadCommand(), newKeysCommand(), newTokenCommand())
 	root.SetVersionTemplate("sfcore-fleet version {{.Version}}\n")
 	command.Prepare(root)
 	return root
