@@ -115,7 +115,8 @@ cross: ## vet and build for every system
 	@for system in $(SYSTEMS); do \
 		echo "$$system"; \
 		GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 go vet ./... && \
-		GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 go build ./... || exit 1; \
+		GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 go build ./... && \
+		GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 go -C cmd/sfcore-fleet build -o /dev/null . || exit 1; \
 	done
 
 qemu: ## run all tests as s390x and arm64 programs (needs qemu-user)
