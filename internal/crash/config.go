@@ -39,6 +39,9 @@ type Config struct {
 	CoreSize size `toml:"core-size"`
 	// Rate bounds the crashes of a program of a user.
 	Rate Rate `toml:"rate"`
+	// KnownKinds is the file of the kinds that all hosts of a fleet know, which
+	// sfcore-fleet agent writes.
+	KnownKinds string `toml:"known-kinds"`
 	// Rules decide what is kept of a crash: the first that fits. Without one it is the
 	// report.
 	Rules []Rule `toml:"rule"`
@@ -72,6 +75,9 @@ type Rule struct {
 	Signals []string `toml:"signals"`
 	// Seen fits if a crash with the same signature is kept already, or if none is.
 	Seen *bool `toml:"seen"`
+	// Known fits if a host of the fleet has sent a crash with the same signature, or if
+	// none has.
+	Known *bool `toml:"known"`
 	// Threads fits processes with that many threads, or more.
 	Threads int `toml:"threads"`
 	// Keep is what is kept.
@@ -100,7 +106,7 @@ func DefaultConfig() *Config {
 	return &Config{
 		Store: store.Dir, Keep: 1000, Size: 1 << 30,
 		Time: duration{2 * time.Second}, Memory: 64 << 20, CoreSize: 8 << 30,
-		Rate: Rate{Crashes: 10, Per: duration{time.Minute}},
+		Rate: Rate{Crashes: 10, Per: duration{time.Minute}}, KnownKinds: "/var/lib/sfcore/fleet/agent/known",
 	}
 }
 
@@ -194,7 +200,7 @@ func signals() []string {
 // decide returns what is kept of a crash.
 func (c *Config) decide(r *store.Record) store.Keep {
 	for _, rule := range c.Rules {
-		if rule.fits(r) {
+		if rule.fits(r) && (rule.Known == nil || *rule.Known == isKnown(c.KnownKinds, r.Kind)) {
 			return rule.Keep
 		}
 	}

@@ -25,6 +25,7 @@ per = "10s"
 program = "/usr/bin/*"
 signals = ["SIGSEGV", "SIGBUS"]
 seen = false
+known = true
 keep = "core"
 [[rule]]
 threads = 100
@@ -36,7 +37,7 @@ keep = "line"
 	want := DefaultConfig()
 	want.Store, want.Keep, want.Size, want.Time, want.Memory = "/srv/crashes", 7, 2<<30, duration{500 * time.Millisecond}, 64<<20
 	want.Rate = Rate{3, duration{10 * time.Second}}
-	want.Rules = []Rule{{Program: "/usr/bin/*", Signals: []string{"SIGSEGV", "SIGBUS"}, Seen: new(bool), Keep: store.KeepCore}, {Threads: 100, Keep: store.KeepLine}}
+	want.Rules = []Rule{{Program: "/usr/bin/*", Signals: []string{"SIGSEGV", "SIGBUS"}, Seen: new(bool), Known: new(true), Keep: store.KeepCore}, {Threads: 100, Keep: store.KeepLine}}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got %+v, want %+v", c, want)
 	}
