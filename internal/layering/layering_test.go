@@ -108,7 +108,7 @@ var imports = map[string]string{
 	"internal/crash/store":    "internal/limit report/signature",
 	"internal/crash/index":    "internal/crash/store internal/elfx report/signature",
 	"internal/crash/page":     "internal/crash/index internal/crash/store internal/display internal/document internal/limit internal/picture report unwind",
-	"internal/crash":          "core internal/crash/store internal/display internal/document internal/limit internal/sandbox internal/shrink process report report/signature",
+	"internal/crash":          "core internal/crash/store internal/display internal/document internal/elfx internal/limit internal/sandbox internal/shrink process report report/signature",
 	"internal/crash/importer": "internal/crash internal/crash/foreign internal/crash/store",
 	"internal/crash/watch":    "internal/crash internal/crash/store",
 
