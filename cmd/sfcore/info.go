@@ -89,7 +89,7 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	} else {
-		_, _ = out.Write((*textFormat)(nil).head(&head))
+		_, _ = out.Write((&textFormat{width: show.width()}).head(&head))
 		fmt.Fprintf(out, "threads: %d\n\n", len(t.Image().Threads))
 		if lost := head.Source.Truncated; lost != nil {
 			writeLost(out, lost)

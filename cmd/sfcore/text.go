@@ -28,7 +28,7 @@ type textFormat struct {
 	memo    lineMemo    // of the thread that is being written
 }
 
-func (*textFormat) head(r *report.Document) []byte {
+func (w *textFormat) head(r *report.Document) []byte {
 	p := &r.Process
 	b := fmt.Appendf(nil, "%s: %s", plain(orUnknown(p.Command, p.Executable)), p.Arch)
 	if _, little := arch.Named(p.Arch, false); little && p.ByteOrder == report.BigEndian {
@@ -46,9 +46,9 @@ func (*textFormat) head(r *report.Document) []byte {
 	b = append(b, '\n')
 	switch {
 	case p.Signal != nil:
-		b = append(append(b, plain(p.Signal.Text())...), '\n')
+		b = append(w.wrap(b, 0, furtherIndent, plain(p.Signal.Text())), '\n')
 		if p.Signal.Evidence != "" {
-			b = fmt.Appendf(b, "  because %s\n", plain(p.Signal.Evidence))
+			b = append(w.wrap(append(b, "  "...), 2, furtherIndent, "because "+plain(p.Signal.Evidence)), '\n')
 		}
 	case r.Source.Kind == "core":
 		b = append(b, "no signal is recorded, as in a core that gcore has written of a live process\n"...)
@@ -77,11 +77,14 @@ func (w *textFormat) tail(r *report.Document) (b []byte) {
 		if i == 0 {
 			b = append(b, '\n')
 		}
-		line = plain(line)
-		if strings.HasPrefix(line, "deadlock") {
-			line = w.paint.bad(line)
+		deadlock := strings.HasPrefix(line, "deadlock")
+		if deadlock {
+			b = w.paint.begin(b, colorBad)
 		}
-		b = append(append(b, line...), '\n')
+		if b = w.wrap(b, 0, furtherIndent, plain(line)); deadlock {
+			b = w.paint.end(b)
+		}
+		b = append(b, '\n')
 	}
 	if w.image != nil && w.image.Live != nil {
 		b = append(b, w.snapshot(w.image.Live, len(w.image.Threads))...)
@@ -165,31 +168,46 @@ func (w *textFormat) stop(b []byte, s *report.Stop) []byte {
 // precedes it.
 func (w *textFormat) wrapped(b []byte, first, text, color string) []byte {
 	b = w.paint.begin(append(b, first...), color)
-	for at, words := columnsOf(first), 0; text != ""; words++ {
+	return append(w.paint.end(w.wrap(b, columnsOf(first), columnsOf(first), text)), '\n')
+}
+
+// wrap appends a text behind so many columns. It goes on in further lines, behind an
+// indent, where the terminal has no room for a word.
+func (w *textFormat) wrap(b []byte, at, indent int, text string) []byte {
+	for words := 0; text != ""; words++ {
 		word, rest, _ := strings.Cut(text, " ")
 		n := columnsOf(word)
 		switch {
 		case words == 0:
-		case w.width > 0 && at+1+n > w.width:
-			b = pad(append(b, '\n'), len(b)+1, len(first))
-			at = len(first)
+		case w.width > 0 && at+1+n > w.width && at > indent:
+			b = pad(append(b, '\n'), len(b)+1, indent)
+			at = indent
 		default:
 			b = append(b, ' ')
 			at++
 		}
 		b, at, text = append(b, word...), at+n, rest
 	}
-	return append(w.paint.end(b), '\n')
+	return b
 }
+
+// furtherIndent is the indent of further lines of sentences.
+const furtherIndent = 4
 
 // marks show the trust of a frame.
 var marks = map[unwind.Trust]string{unwind.Full: " ", unwind.Checked: "~", unwind.Guess: "?"}
+
+// variableIndent is the indent of further lines of a variable.
+const variableIndent = 13
 
 // variables appends the frame's variables, the arguments first.
 func (w *textFormat) variables(b []byte, f *report.Frame) []byte {
 	for i := range f.Variables {
 		v := &f.Variables[i]
-		b = fmt.Appendf(b, "         %s %s = %s\n", w.paint.dim("("+plain(v.Type)+")"), plain(v.Name), plain(v.Text()))
+		typ, name := "("+plain(v.Type)+")", plain(v.Name)
+		b = fmt.Appendf(b, "         %s %s = ", w.paint.dim(typ), name)
+		at := len("          ") + len(" = ") + columnsOf(typ) + columnsOf(name)
+		b = append(w.wrap(b, at, variableIndent, plain(v.Text())), '\n')
 	}
 	return b
 }

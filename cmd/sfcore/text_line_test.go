@@ -98,3 +98,25 @@ func TestWrapped(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// Whatever is of words fits the terminal: the signal, its evidence, variables and waits.
+func TestSentencesFit(t *testing.T) {
+	words := strings.TrimSpace(strings.Repeat("word ", 30))
+	doc := &report.Document{
+		Process: report.Process{Command: "p", Arch: "amd64", Signal: &report.Signal{Name: "SIGABRT", Meaning: words, Evidence: words}},
+		Waiting: report.Waiting{Waits: []report.Wait{{Kind: report.WaitMutex, Threads: []int{1, 2, 3}, Owner: 4, Evidence: words}}},
+	}
+	f := &report.Frame{Variables: []report.Variable{{Name: "v", Type: "int *", Value: words}}}
+	for _, width := range []int{0, 40, 80} {
+		w := &textFormat{width: width}
+		text := string(w.head(doc)) + string(w.variables(nil, f)) + string(w.tail(doc))
+		for line := range strings.Lines(text) {
+			if n := columnsOf(strings.TrimSuffix(line, "\n")); width > 0 && n > width {
+				t.Errorf("width %d: %q has %d columns", width, line, n)
+			}
+		}
+		if strings.Count(text, "word") != 4*30 || strings.Contains(text, "\n    word") != (width > 0) || strings.Contains(text, "\n             word") != (width > 0) {
+			t.Errorf("width %d: got\n%s", width, text)
+		}
+	}
+}
