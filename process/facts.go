@@ -128,6 +128,7 @@ func (p *Process) addStack(f *cause.Facts, th *core.Thread) {
 	w := p.NewWalker()
 	w.unwinder.MaxFrames = min(factFrames, w.unwinder.MaxFrames)
 	stack := w.Walk(th)
+	w.prepare(stack)
 	thrown := uint64(0) // the end of the frame that threw
 	for i := range stack.Frames {
 		fr := &stack.Frames[i]

@@ -271,9 +271,10 @@ func (e *entry) declaration() (entry, bool) {
 
 // scopes returns the entries around e, the outermost first.
 func (e *entry) scopes() []entry {
-	var path []entry
-	r := e.u.entries(e.u.first)
+	path, pos := e.u.outline.before(e.off)
+	r := e.u.entries(max(pos, e.u.first))
 	for r.pos < e.off {
+		e.u.outline.note(r.pos, path)
 		at, ok := e.u.next(&r)
 		if !ok || at.abbrev == nil {
 			if !ok {

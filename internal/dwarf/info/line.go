@@ -6,6 +6,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"sort"
 )
 
 // line is a place in the source.
@@ -38,7 +39,21 @@ type sourceFile struct {
 }
 
 // sequence is a run of rows with ascending addresses.
-type sequence struct{ lo, hi, off uint64 }
+type sequence struct {
+	lo, hi, off uint64
+	descends    bool // its addresses do not ascend, so that it has no marks
+	marks       []lineMark
+}
+
+// lineMark is a place in a program behind a row.
+type lineMark struct {
+	off uint64
+	state
+}
+
+// lineMarkEvery is the number of rows between two marks of a sequence. They take a
+// fifth of the program, at most.
+const lineMarkEvery = 256
 
 const (
 	// maxFiles bounds the files and directories of a table.
@@ -220,9 +235,16 @@ func (u *unit) lineAt(addr uint64) line {
 	if !t.haveSequences {
 		t.haveSequences = true
 		for r := t.r; r.more(); {
-			s := sequence{lo: math.MaxUint64, off: r.pos}
-			if !t.run(&r, func(row row, end bool) {
-				s.lo, s.hi = min(s.lo, row.addr), max(s.hi, row.addr)
+			s, at := sequence{lo: math.MaxUint64, off: r.pos}, begin()
+			rows, last := 0, uint64(0)
+			if !t.run(&r, &at, func(end bool) bool {
+				s.lo, s.hi = min(s.lo, at.row.addr), max(s.hi, at.row.addr)
+				s.descends = s.descends || at.row.addr < last
+				last = at.row.addr
+				if rows++; rows%lineMarkEvery == 0 && !end {
+					s.marks = append(s.marks, lineMark{r.pos, at})
+				}
+				return true
 			}) {
 				break
 			}
@@ -252,16 +274,24 @@ func (u *unit) lineAt(addr uint64) line {
 // rowIn returns the row of a sequence that is in force at an address: of those
 // at the highest address not above it the last, whether or not it begins a
 // statement. Only that row has code. The others are where breakpoints go.
-func (t *lineTable) rowIn(s *sequence, addr uint64) row {
-	var best row
-	r := t.r
+func (t *lineTable) rowIn(s *sequence, addr uint64) (best row) {
+	r, at := t.r, begin()
 	r.pos = s.off
-	t.run(&r, func(row row, end bool) {
-		switch {
-		case row.addr > addr || end:
-		case row.addr >= best.addr:
-			best = row
+	if !s.descends {
+		i := sort.Search(len(s.marks), func(i int) bool { return s.marks[i].row.addr > addr })
+		if i > 0 {
+			m := &s.marks[i-1]
+			r.pos, at, best = m.off, m.state, m.row
 		}
+	}
+	t.run(&r, &at, func(end bool) bool {
+		switch {
+		case at.row.addr > addr || end:
+			return s.descends
+		case at.row.addr >= best.addr:
+			best = at.row
+		}
+		return true
 	})
 	return best
 }

@@ -14,20 +14,29 @@ const (
 	specialConstOperand = 255
 )
 
-// run runs the program to the end of a sequence, giving emit each row; the
-// last one, for which end is set, is the address after the sequence. It
-// reports whether the sequence ended.
-func (t *lineTable) run(r *reader, emit func(row row, end bool)) bool {
+// state is the state of the registers of a program, as far as it is needed, beside the
+// position in the program.
+type state struct {
+	row     row
+	opIndex uint64
+}
+
+// begin is the state at the beginning of a sequence.
+func begin() state { return state{row: row{file: 1, line: 1}} }
+
+// run runs the program from a state on, to the end of a sequence or until emit returns
+// false. It calls emit for each row, which is in the state; for the last one, the address
+// after the sequence, end is set. It reports whether the sequence ended.
+func (t *lineTable) run(r *reader, at *state, emit func(end bool) bool) bool {
 	w := &t.u.file.d.work
-	s := row{file: 1, line: 1}
-	opIndex := uint64(0)
+	s := &at.row
 	advance := func(ops uint64) {
 		if t.maxOps == 1 {
 			s.addr += t.minInst * ops
 			return
 		}
-		s.addr += t.minInst * ((opIndex + ops) / t.maxOps)
-		opIndex = (opIndex + ops) % t.maxOps
+		s.addr += t.minInst * ((at.opIndex + ops) / t.maxOps)
+		at.opIndex = (at.opIndex + ops) % t.maxOps
 	}
 	for r.more() && w.spend(1) {
 		op := uint64(r.byte())
@@ -35,7 +44,9 @@ func (t *lineTable) run(r *reader, emit func(row row, end bool)) bool {
 			op -= t.opcodeBase
 			advance(op / t.lineRange)
 			s.line += uint64(t.lineBase + int64(op%t.lineRange))
-			emit(s, false)
+			if !emit(false) {
+				return false
+			}
 			continue
 		}
 		switch op {
@@ -48,16 +59,18 @@ func (t *lineTable) run(r *reader, emit func(row row, end bool)) bool {
 			}
 			switch body[0] {
 			case lneEndSequence:
-				emit(s, true)
+				emit(true)
 				return true
 			case lneSetAddress:
 				if len(body) <= 9 {
-					s.addr, opIndex = integer(body[1:], r.big), 0
+					s.addr, at.opIndex = integer(body[1:], r.big), 0
 				}
 			}
 			r.pos = begin + n
 		case lnsCopy:
-			emit(s, false)
+			if !emit(false) {
+				return false
+			}
 		case lnsAdvancePC:
 			advance(r.uleb())
 		case lnsAdvanceLine:
@@ -69,7 +82,7 @@ func (t *lineTable) run(r *reader, emit func(row row, end bool)) bool {
 		case lnsConstAddPC:
 			advance((specialConstOperand - t.opcodeBase) / t.lineRange)
 		case lnsFixedAdvancePC:
-			s.addr, opIndex = s.addr+r.uint(2), 0
+			s.addr, at.opIndex = s.addr+r.uint(2), 0
 		default:
 			for range t.operands[op-1] {
 				r.skipLEB()

@@ -36,6 +36,7 @@ type unit struct {
 	haveFunctions bool
 	table         *lineTable
 	names         *nameIndex
+	outline       outline
 }
 
 // maxKept bounds the decoded units that a file keeps, of some 500 bytes each.
