@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/limit"
 )
 
@@ -21,6 +22,7 @@ var cached = []struct{ prefix, what string }{
 }
 
 func newCacheCommand() *cobra.Command {
+	format := "text"
 	cmd := &cobra.Command{
 		Use:   "cache",
 		Short: "Show what earlier runs have found out, or forget it",
@@ -29,8 +31,17 @@ functions and lines that were found in debug information, and the build-ids of
 files below --path. Each is used only for the very file that it was read from.
 With --no-cache, a command neither reads nor writes any of it.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return withCache(cmd.OutOrStdout(), showCache) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch format {
+			case "text":
+				return withCache(cmd.OutOrStdout(), showCache)
+			case "json":
+				return withCache(cmd.OutOrStdout(), writeCache)
+			}
+			return fmt.Errorf("--format: unknown format %q; use text or json", format)
+		},
 	}
+	cmd.Flags().StringVar(&format, "format", format, "print text or json")
 	cmd.AddCommand(&cobra.Command{
 		Use:   "clear",
 		Short: "Remove all of it",
@@ -72,16 +83,42 @@ func kindOf(name string) int {
 	return -1
 }
 
-func showCache(out io.Writer, dir string, files []fs.FileInfo) error {
-	fmt.Fprintln(out, plain(dir))
+// cacheDocument is what "cache --format json" prints.
+type cacheDocument struct {
+	Schema    string       `json:"schema"`
+	Directory string       `json:"directory"`
+	Kinds     []cachedKind `json:"kinds"`
+}
+
+// cachedKind counts the files of a kind.
+type cachedKind struct {
+	What  string `json:"what"`
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
+}
+
+func countCache(dir string, files []fs.FileInfo) *cacheDocument {
+	doc := &cacheDocument{Schema: "sfcore.cache/1", Directory: dir}
 	for i := range cached {
-		n, size := 0, int64(0)
+		kind := cachedKind{What: cached[i].what}
 		for _, f := range files {
 			if kindOf(f.Name()) == i {
-				n, size = n+1, size+f.Size()
+				kind.Files, kind.Bytes = kind.Files+1, kind.Bytes+f.Size()
 			}
 		}
-		if _, err := fmt.Fprintf(out, "%6d files %10s  %s\n", n, fmt.Sprint(limit.Size(size)), cached[i].what); err != nil {
+		doc.Kinds = append(doc.Kinds, kind)
+	}
+	return doc
+}
+
+func writeCache(out io.Writer, dir string, files []fs.FileInfo) error {
+	return document.Write(out, countCache(dir, files))
+}
+
+func showCache(out io.Writer, dir string, files []fs.FileInfo) error {
+	fmt.Fprintln(out, plain(dir))
+	for _, kind := range countCache(dir, files).Kinds {
+		if _, err := fmt.Fprintf(out, "%6d files %10s  %s\n", kind.Files, fmt.Sprint(limit.Size(kind.Bytes)), kind.What); err != nil {
 			return err
 		}
 	}

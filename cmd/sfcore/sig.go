@@ -55,11 +55,11 @@ could be done, 3 if one is new to the store.`,
 	}
 	c.register(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.format, "format", "text", "print text or jsonl (one object per crash)")
+	f.StringVar(&c.format, "format", "text", "print text, json (a list) or jsonl (one object per crash)")
 	f.StringVar(&c.rules, "rules", "", "leave out functions by the rules in `FILE` (default: those of docs/signature.md)")
 	f.StringVar(&c.against, "against", "", "compare with the crashes in the directory `STORE`, for example "+store.Dir)
 	f.BoolVar(&c.explain, "explain", false, "say which frames count, and why others do not")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -75,8 +75,8 @@ func (c *sigCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if c.format != "text" && c.format != "jsonl" {
-		return fmt.Errorf("--format: unknown format %q; use text or jsonl", c.format)
+	if c.format != "text" && c.format != "json" && c.format != "jsonl" {
+		return fmt.Errorf("--format: unknown format %q; use text, json or jsonl", c.format)
 	}
 	rules, err := c.readRules()
 	if err != nil {
@@ -90,6 +90,7 @@ func (c *sigCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	without, added := 0, false
+	list := []fileSignature{} // for JSON
 	for _, name := range args {
 		sig, err := c.sign(cmd.Context(), cmd.ErrOrStderr(), name, rules)
 		if err != nil {
@@ -105,12 +106,20 @@ func (c *sigCommand) run(cmd *cobra.Command, args []string) error {
 			one.Against = known.find(sig)
 			added = added || one.Against.New
 		}
-		if c.format == "jsonl" {
+		switch c.format {
+		case "json":
+			list = append(list, one)
+		case "jsonl":
 			err = document.Write(out, &one)
-		} else {
+		default:
 			writeSignature(out, &one)
 		}
 		if err = errors.Join(err, out.Flush()); err != nil {
+			return fmt.Errorf("writing the result: %w", err)
+		}
+	}
+	if c.format == "json" && without < len(args) {
+		if err := errors.Join(document.Write(out, list), out.Flush()); err != nil {
 			return fmt.Errorf("writing the result: %w", err)
 		}
 	}

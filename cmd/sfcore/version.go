@@ -30,7 +30,7 @@ type companionVersion struct {
 }
 
 func newVersionCommand() *cobra.Command {
-	asJSON := false
+	asJSON, format := false, "text"
 	cmd := &cobra.Command{
 		Use:   "version [flags]",
 		Short: "Print the version of sfcore and of the programs that it runs",
@@ -41,9 +41,12 @@ release: a program that another version starts refuses to run.
 Exit status: 0 if all programs that are there have the same version, 1 if not.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if format != "text" && format != "json" {
+				return fmt.Errorf("--format: unknown format %q; use text or json", format)
+			}
 			doc, mixed := askVersions(cmd.Context())
 			write := doc.text
-			if asJSON {
+			if asJSON || format == "json" {
 				write = doc.json
 			}
 			if err := write(cmd.OutOrStdout()); err != nil {
@@ -55,7 +58,8 @@ Exit status: 0 if all programs that are there have the same version, 1 if not.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (sfcore.version/1)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (sfcore.version/1), as --format json does")
+	cmd.Flags().StringVar(&format, "format", format, "print text or json")
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package testkit
 import (
 	"encoding"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -22,10 +23,10 @@ func Schema(t testing.TB, name, title string, strict bool, values ...any) []byte
 	doc := map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:sfcore:schema:" + name, "title": title, "$defs": s.defs,
 	}
-	if len(all) == 1 {
-		doc["$ref"] = s.of(reflect.TypeOf(values[0]))["$ref"]
-	} else {
+	if len(all) > 1 {
 		doc["anyOf"] = all
+	} else {
+		maps.Copy(doc, s.of(reflect.TypeOf(values[0])))
 	}
 	text, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
