@@ -93,7 +93,7 @@ mutants: ## change the code of PKG=./internal/dwarf/expr and print what its test
 bench: ## run the benchmarks of PKG=./... COUNT=10 times
 	go test -run='^$$' -bench=. -count=$(COUNT) $(PKG)
 
-bench-peers: ## measure beside gdb and eu-stack, into bench/record (needs cc, gdb, elfutils)
+bench-peers: ## measure beside gdb and eu-stack, into bench/record (needs cc, c++, gdb, elfutils; lldb if it is there)
 	@mkdir -p bench/record
 	go run ./bench peers -record bench/record/$$(date +%F)-peers.md
 

@@ -23,9 +23,9 @@ type benchCase struct {
 
 // cases returns the cases to measure.
 func cases(small bool) []benchCase {
-	threads, depth, modules, mappings, mib := 1000, 50, 500, 20000, 100<<10
+	threads, depth, modules, mappings, mib, units, steps := 1000, 50, 500, 20000, 100<<10, 85, 100
 	if small {
-		threads, depth, modules, mappings, mib = 20, 10, 20, 200, 100
+		threads, depth, modules, mappings, mib, units, steps = 20, 10, 20, 200, 100, 2, 5
 	}
 	return []benchCase{
 		{fmt.Sprintf("%d threads x %d frames, .sframe", threads, depth), "threads", func(dir string) (string, error) {
@@ -42,6 +42,8 @@ func cases(small bool) []benchCase {
 			return mappingsCore(dir, mappings, mib)
 		}},
 		{"gdb itself, 1 thread", "gdb", gdbCore},
+		{fmt.Sprintf("C++, %d units of %d templates", units, steps), "big", func(dir string) (string, error) { return bigCore(dir, units, steps, false) }},
+		{"the same, stripped", "big", func(dir string) (string, error) { return bigCore(dir, units, steps, true) }},
 	}
 }
 
@@ -98,6 +100,50 @@ func mappingsCore(dir string, mappings, mib int) (string, error) {
 		return "", err
 	}
 	return crash(dir, filepath.Join(dir, "mappings"), strconv.Itoa(mappings), strconv.Itoa(mib))
+}
+
+// bigCore makes a core of a C++ program of many units: 85 of 100 templates have 500 MB of
+// debug information. The units are copies of one, each of which calls the next.
+func bigCore(dir string, units, steps int, strip bool) (string, error) {
+	src, err := filepath.Abs(filepath.Join("bench", "src", "big.cc"))
+	if err != nil {
+		return "", err
+	}
+	if err := command(dir, "c++", "-g", "-O0", fmt.Sprintf("-DSTEPS=%d", steps), "-c", "-o", "unit.o", src); err != nil {
+		return "", err
+	}
+	main := "int run0(int); int main() { return run0(300); }"
+	if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(main), 0o600); err != nil {
+		return "", err
+	}
+	link := []string{"-g", "-Wl,--build-id", "-o", "big", "main.o"}
+	if err := command(dir, "cc", "-g", "-c", "main.c"); err != nil {
+		return "", err
+	}
+	for i := range units {
+		name := fmt.Sprintf("unit%d.o", i)
+		next := fmt.Sprintf("_Z4nexti=run%d", (i+1)%units)
+		if err := command(dir, "objcopy", "--redefine-sym", fmt.Sprintf("_Z3runi=run%d", i), "--redefine-sym", next, "unit.o", name); err != nil {
+			return "", err
+		}
+		link = append(link, name)
+	}
+	if strip {
+		link = append(link, "-s")
+	}
+	if err := command(dir, "c++", link...); err != nil {
+		return "", err
+	}
+	objects, err := filepath.Glob(filepath.Join(dir, "*.o"))
+	if err != nil {
+		return "", err
+	}
+	for _, name := range objects { // which take gigabytes
+		if err := os.Remove(name); err != nil {
+			return "", err
+		}
+	}
+	return crash(dir, filepath.Join(dir, "big"))
 }
 
 // gdbCore makes a core of a large program: gdb, waiting for a command.

@@ -69,7 +69,7 @@ func (b *bench) compareRecorded(c *recorded) (row [3]measurement, err error) {
 		sfcore = append(sfcore, "--sysroot", c.sysroot)
 	}
 	gdb = append(gdb, "-iex", "set solib-search-path "+filepath.Dir(c.exe), "-ex", "thread apply all bt", c.exe, c.core)
-	if row[0], err = b.measure(append(sfcore, c.core), "  #"); err != nil {
+	if row[0], err = b.measure(append(sfcore, c.core), "#"); err != nil {
 		return row, err
 	}
 	fmt.Fprintf(b.out, "| %s | %d ", c.name, row[0].frames)

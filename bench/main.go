@@ -7,12 +7,12 @@
 //	go run ./bench corpus [-small] [-runs N] [-only TEXT] [-record FILE]
 //	go run ./bench growth [-small] [-runs N] [-only TEXT] [-record FILE] [-plot FILE]
 //
-// peers also measures gdb and eu-stack, in turn, and writes a table of times and
-// memory. corpus does the same with the small cores of testdata/cores. growth
+// peers also measures gdb, eu-stack and, if it is installed, lldb, in turn, and writes a
+// table of times and memory. corpus does the same with the small cores of testdata/cores. growth
 // makes cores with ten and a hundred times as many threads, frames, modules or
 // segments, or of that size.
 //
-// bench needs gdb and eu-stack; zstd for corpus; and for peers and growth cc, and
+// bench needs gdb and eu-stack; zstd for corpus; and for peers and growth cc, c++ and
 // a kernel that writes core files to the working directory
 // (kernel.core_pattern=core).
 package main

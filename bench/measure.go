@@ -36,7 +36,7 @@ func seconds(d time.Duration) string {
 // tool is a command that prints stacks.
 type tool struct {
 	words  []string
-	frame  string       // what the lines of frames begin with
+	frame  string       // what the lines of frames begin with, behind spaces and a mark of lldb
 	env    []string     // beside that of this process
 	before func() error // what is done before each run, unless it is nil
 }
@@ -97,13 +97,13 @@ func (t *tool) run() (m measurement, err error) {
 	return m, err
 }
 
-// count returns how many lines begin with prefix. It does not keep them: the
+// count returns how many lines begin with prefix, behind spaces and asterisks. It does not keep them: the
 // kernel takes the memory of this process for that of the next command until
 // it runs (getrusage(2), ru_maxrss).
 func count(text io.Reader, prefix string) (n int, err error) {
 	lines := bufio.NewScanner(text)
 	for lines.Scan() {
-		if bytes.HasPrefix(lines.Bytes(), []byte(prefix)) {
+		if bytes.HasPrefix(bytes.TrimLeft(lines.Bytes(), " *"), []byte(prefix)) {
 			n++
 		}
 	}

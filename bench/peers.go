@@ -15,11 +15,13 @@ import (
 // peers measures sfcore and the other tools.
 func (b *bench) peers(small bool) error {
 	b.heading("sfcore beside gdb and eu-stack", []string{"gdb", "--version"}, []string{"eu-stack", "--version"})
-	fmt.Fprint(b.out, `sfcore and gdb print source lines, eu-stack does so with -s. Ratios are to sfcore with an empty cache.
+	fmt.Fprint(b.out, `Every tool prints all frames of all threads. sfcore, gdb, lldb and eu-stack -s print source lines, eu-stack -m modules. gdb and lldb print
+arguments, which can take most of their time: "gdb, no arguments" is gdb with "set print frame-arguments none". "gdb, cached index" has
+"set index-cache enabled on", and its index from a run before. Without debug files, lldb is told another directory for these, but may look
+in its own as well. Ratios are to sfcore with an empty cache. Files are in the system's cache.
 
-| core | size | frames | debug files | sfcore, empty cache | sfcore, again | gdb | eu-stack -m | eu-stack -s | gdb / sfcore | eu-stack -m / sfcore | eu-stack -s / sfcore |
-|---|---|---|---|---|---|---|---|---|---|---|---|
-`)
+| core | size | debug files | `+strings.Join(columns, " | ")+` | gdb / sfcore | gdb, no arguments / sfcore | eu-stack -m / sfcore |
+|---|---|---|`+strings.Repeat("---|", len(columns)+3)+"\n")
 	for _, c := range cases(small) {
 		if !strings.Contains(c.name, b.only) {
 			continue
@@ -73,6 +75,11 @@ func (b *bench) libcDebug(core, exe string) (bool, error) {
 	return false, nil
 }
 
+// columns are the tools, in the order of the table.
+var columns = []string{
+	"sfcore, empty cache", "sfcore, again", "gdb", "gdb, no arguments", "gdb, cached index", "lldb", "eu-stack -m", "eu-stack -s",
+}
+
 // compareWith writes a row. The last arguments are flags of each tool.
 func (b *bench) compareWith(name, core, exe, debug string, sfcore, gdb, euStack []string) error {
 	st, err := os.Stat(core)
@@ -81,22 +88,41 @@ func (b *bench) compareWith(name, core, exe, debug string, sfcore, gdb, euStack 
 	}
 	cache := filepath.Join(b.dir, "cache")
 	env := []string{"XDG_CACHE_HOME=" + cache}
-	words := append(append([]string{b.sfcore, "bt"}, sfcore...), core, exe)
+	words := append(append([]string{b.sfcore, "bt", "--frames", "all"}, sfcore...), core, exe)
+	gdbWith := func(more ...string) tool {
+		words := append(append([]string{"gdb", "-batch", "-nx", "-iex", "set debuginfod enabled off"}, gdb...), more...)
+		return tool{words: append(words, "-ex", "thread apply all bt", exe, core), frame: "#", env: env}
+	}
+	lldb := []string{"lldb", "--batch", "--no-lldbinit"}
+	if debug == "none" {
+		lldb = append(lldb, "-O", "settings set target.debug-file-search-paths "+filepath.Join(b.dir, "none"))
+	}
 	stack := append([]string{"eu-stack", "-n", "0", "--core", core, "-e", exe}, euStack...)
-	var row [5]measurement
-	for i, t := range []tool{
-		{words: words, frame: "  #", env: env, before: func() error { return os.RemoveAll(cache) }},
-		{words: words, frame: "  #", env: env},
-		{words: append(append([]string{"gdb", "-batch", "-nx", "-iex", "set debuginfod enabled off"}, gdb...), "-ex", "thread apply all bt", exe, core), frame: "#"},
+	fmt.Fprintf(b.out, "| %s | %d MiB | %s ", name, st.Size()>>20, debug)
+	var row []measurement
+	for _, t := range []tool{
+		{words: words, frame: "#", env: env, before: func() error { return os.RemoveAll(cache) }},
+		{words: words, frame: "#", env: env},
+		gdbWith(),
+		gdbWith("-iex", "set print frame-arguments none"),
+		gdbWith("-iex", "set index-cache enabled on"),
+		{words: append(lldb, "-o", "thread backtrace all", "-c", core, exe), frame: "frame #"},
 		{words: append(stack[:len(stack):len(stack)], "-m"), frame: "#"},
 		{words: append(stack[:len(stack):len(stack)], "-s"), frame: "#"},
 	} {
-		if row[i], err = b.measureTool(&t); err != nil {
+		if _, err := exec.LookPath(t.words[0]); err != nil && t.words[0] == "lldb" {
+			row = append(row, measurement{})
+			fmt.Fprint(b.out, "| ")
+			continue
+		}
+		m, err := b.measureTool(&t)
+		if err != nil {
 			return err
 		}
+		row = append(row, m)
+		fmt.Fprintf(b.out, "| %v, %d frames ", m, m.frames)
 	}
-	_, err = fmt.Fprintf(b.out, "| %s | %d MiB | %d | %s | %v | %v | %v | %v | %v | %.0f | %.1f | %.1f |\n", name, st.Size()>>20, row[0].frames, debug,
-		row[0], row[1], row[2], row[3], row[4], ratio(row[2], row[0]), ratio(row[3], row[0]), ratio(row[4], row[0]))
+	_, err = fmt.Fprintf(b.out, "| %.0f | %.0f | %.1f |\n", ratio(row[2], row[0]), ratio(row[3], row[0]), ratio(row[6], row[0]))
 	return err
 }
 
