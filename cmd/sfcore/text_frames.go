@@ -78,7 +78,11 @@ func (w *textFormat) frames(b []byte, frames []report.Frame) []byte {
 		if i < lo {
 			end = lo
 		}
-		if period, times := repeated(frames[i-printed:end], printed); times > 0 && !w.verbose && !w.part.all {
+		period, times := 0, 0
+		if !w.verbose && !w.part.all { // counting to the end for each frame would take the square of the time
+			period, times = repeated(frames[i-printed:end], printed)
+		}
+		if times > 0 {
 			what := "frame"
 			if period > 1 {
 				what = fmt.Sprintf("%d frames", period)

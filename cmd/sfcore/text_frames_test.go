@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sfcore/sfcore/report"
 )
@@ -100,5 +102,24 @@ func TestAppendIDs(t *testing.T) {
 	}
 	if odd[1] != 2 {
 		t.Error(fmt.Sprint("the ids were changed: ", odd))
+	}
+}
+
+// TestAllFrames prints all frames of a recursion, of which none may be compared with all
+// that follow: that would take minutes.
+func TestAllFrames(t *testing.T) {
+	frames := make([]report.Frame, 1<<18)
+	for i := range frames {
+		frames[i] = report.Frame{Index: i, PC: 1, Function: "f"}
+	}
+	for _, w := range []textFormat{{part: part{all: true}}, {verbose: true}} {
+		begin := time.Now()
+		text := w.frames(nil, frames)
+		if n := bytes.Count(text, []byte("\n")); n != len(frames) {
+			t.Errorf("got %d lines, want %d", n, len(frames))
+		}
+		if took := time.Since(begin); took > 20*time.Second {
+			t.Errorf("it took %v", took)
+		}
 	}
 }
