@@ -124,7 +124,7 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	f.Var(&c.user, "user", "with --sandbox: become `UID[:GID]`, without other groups, once the core is open")
 	f.BoolVar(&c.group, "group", false, "print threads with the same stack once: the crashed thread, then the most frequent stack first")
 	f.BoolVar(&c.state, "state", false, "with text: print threads that wait for the same together, or are in the same function, and the same stack once")
-	f.IntSliceVar(&c.threads, "thread", nil, "print only thread `TID` (repeatable)")
+	f.Var((*threadIDs)(&c.threads), "thread", "print only thread `TID` (repeatable)")
 	f.Var(&c.frames, "frames", "with text: print the innermost `N` frames of each stack, with -N the outermost, or all, also those that a recursion repeats")
 	f.Var(&c.columns, "columns", "with text and markdown: print these columns of frames, of "+columnNames())
 	f.BoolVar(&c.columns.short, "short", false, "with text and markdown: print only functions, files and lines, for mails and tickets")

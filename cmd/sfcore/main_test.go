@@ -124,6 +124,7 @@ func TestExitCodes(t *testing.T) {
 		{"no file", []string{"bt", "--sysroot", dir, core}, exitIncomplete, "sfcore: no file for deep: copy"},
 		{"no column", []string{"bt", "--columns", "name,sp", core}, exitFailed, "there is no column \"sp\"; the columns are name,signature,"},
 		{"all of a picture", []string{"bt", "--full", "--format", "html", core}, exitFailed, "--full needs --format text, json, jsonl"},
+		{"a thread by name", []string{"bt", "--thread", "worker", core}, exitFailed, "\"worker\" is not an id; --name chooses threads by their name"},
 		{"no hyperlinks", []string{"bt", "--hyperlinks", "x", core}, exitFailed, "--hyperlinks: unknown value"},
 		{"states in JSON", []string{"bt", "--state", "--format", "json", core}, exitFailed, "--state needs --format text"},
 		{"a column twice", []string{"bt", "--columns", "pc,pc", core}, exitFailed, "column \"pc\" is there twice"},
