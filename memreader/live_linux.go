@@ -70,17 +70,6 @@ func (p *Live) ReadMem(b []byte, addr uint64) (int, error) {
 	return n, nil
 }
 
-// Copy is memory to be copied from a process.
-type Copy struct {
-	Addr uint64
-	// Data receives the memory, as much as fits.
-	Data []byte
-	// N is the number of bytes copied. If N < len(Data), Err says why byte
-	// Addr+N was not.
-	N   int
-	Err error
-}
-
 const (
 	// maxBatch is how many pieces one system call copies; the kernel allows
 	// 1,024 [linux include/uapi/linux/uio.h: UIO_MAXIOV].

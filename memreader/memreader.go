@@ -70,6 +70,17 @@ func (e *FaultError) Error() string {
 	return fmt.Sprintf("memory at %#x: %v", e.Addr, e.Why)
 }
 
+// Copy is memory to be copied from a process.
+type Copy struct {
+	Addr uint64
+	// Data receives the memory, as much as fits.
+	Data []byte
+	// N is the number of bytes copied. If N < len(Data), Err says why byte
+	// Addr+N was not.
+	N   int
+	Err error
+}
+
 // firstRead is what ReadFull allocates before it knows how much is readable, in
 // bytes.
 const firstRead = 64 << 10
