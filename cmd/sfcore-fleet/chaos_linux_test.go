@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 // program is a process of sfcore-fleet that is killed and started again.
 type program struct {
 	t    *testing.T
+	exe  string // "" for this test's program
 	args []string
 	cmd  *exec.Cmd
 	log  *os.File
@@ -40,7 +41,11 @@ type program struct {
 
 func (p *program) start() {
 	p.t.Helper()
-	p.cmd = exec.Command(os.Args[0], p.args...)
+	exe := p.exe
+	if exe == "" {
+		exe = os.Args[0]
+	}
+	p.cmd = exec.Command(exe, p.args...)
 	p.cmd.Env = []string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + p.t.TempDir()}
 	p.cmd.Stderr = p.log
 	if err := p.cmd.Start(); err != nil {

@@ -17,11 +17,6 @@ import (
 )
 
 const (
-	// Version is that of the form. Messages of each version have subjects of their own, so
-	// that a worker that does not know one leaves it where it is.
-	Version = 1
-	// Schema names the version in a message.
-	Schema = "sfcore.fleet/1"
 	// MaxSize bounds a message, in bytes. It is below the 1 MiB that servers take unless
 	// they are told otherwise.
 	MaxSize = 1000 << 10

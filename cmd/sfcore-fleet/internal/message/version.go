@@ -1,0 +1,10 @@
+//go:build !sfcore_fleet_next
+
+package message
+
+// Version is that of the form. Messages of each version have subjects of their own, so that a
+// worker that does not know one leaves it where it is. Schema names it in a message.
+const (
+	Version = 1
+	Schema  = "sfcore.fleet/1"
+)
