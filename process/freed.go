@@ -55,7 +55,7 @@ func (p *Process) loadedFromFreed(th *core.Thread, reg arch.Reg) (string, bool) 
 	if last == 0 {
 		return "", false
 	}
-	block, found := p.newHeap().block(from)
+	block, found := p.block(words, from)
 	if is, err := words.Uint64(from); !found || !block.Free || err != nil || is != value {
 		return "", false
 	}

@@ -27,6 +27,8 @@ type Process struct {
 	budget   unwind.Budget // of all stacks
 	renewed  bool          // Next has made it, with the modules from before
 	tails    tailCalls
+	heap     programHeap
+	owners   stackOwners
 
 	demangling  atomic.Int64 // time that long names took, in nanoseconds
 	sourceRead  atomic.Int64 // bytes of source files that were read

@@ -15,12 +15,12 @@ import (
 type targets struct {
 	walker *Walker
 	stack  *Stack
-	heap   *memoryHeap
+	words  memreader.Words
 	other  *Walker // of other threads; nil at first
 }
 
 func (w *Walker) newTargets(s *Stack) *targets {
-	return &targets{walker: w, stack: s, heap: w.process.newHeap()}
+	return &targets{walker: w, stack: s, words: memreader.Words{R: w.process.Memory(), BigEndian: w.process.img.Arch.BigEndian}}
 }
 
 // of says what is at an address. meant is set if it is known that the value is used as an
@@ -50,7 +50,7 @@ func (t *targets) of(addr uint64, meant bool) report.Target {
 	if text := t.ofStack(addr, mapping); text != "" {
 		return report.Target{Kind: report.KindStack, Text: text}
 	}
-	if b, ok := t.heap.block(addr); ok {
+	if b, ok := p.block(&t.words, addr); ok {
 		return describeBlock(b, addr)
 	}
 	switch {
@@ -85,18 +85,18 @@ func (t *targets) ofStack(addr uint64, mapping *core.Mapping) string {
 	if f := frameAt(t.walker.process.img.Arch, t.stack.Frames, addr); f != nil {
 		return "the stack" + t.inFrame(f)
 	}
+	if mapping == nil {
+		return ""
+	}
 	img := t.walker.process.img
-	for i, walked := 0, 0; i < len(img.Threads) && mapping != nil && walked < maxOwners; i++ {
-		th := &img.Threads[i]
-		sp, ok := th.Regs.Get(img.Arch.SP)
-		if !ok || th == t.stack.Thread || addr < sp || !mapping.Contains(sp) {
+	for _, th := range t.walker.process.stacksBelow(addr, mapping) {
+		if th == t.stack.Thread {
 			continue
 		}
 		if t.other == nil {
 			t.other = t.walker.process.NewWalker()
 			t.other.unwinder.MaxFrames = min(maxOwnerFrames, t.other.unwinder.MaxFrames)
 		}
-		walked++
 		if f := frameAt(img.Arch, t.other.Walk(th).Frames, addr); f != nil {
 			return fmt.Sprintf("the stack of thread %d%s", th.ID, t.inFrame(f))
 		}
@@ -104,12 +104,8 @@ func (t *targets) ofStack(addr uint64, mapping *core.Mapping) string {
 	return ""
 }
 
-const (
-	// maxOwners bounds the threads whose stacks are walked for an address, and
-	// maxOwnerFrames the frames of each.
-	maxOwners      = 4
-	maxOwnerFrames = 1 << 10
-)
+// maxOwnerFrames bounds the frames of other threads that are walked for an address.
+const maxOwnerFrames = 1 << 10
 
 // frameAt returns the frame that has an address on the stack; nil if there is none.
 func frameAt(a *arch.Arch, frames []unwind.Frame, addr uint64) *unwind.Frame {
@@ -127,32 +123,4 @@ func (t *targets) inFrame(f *unwind.Frame) string {
 		return ", frame of " + name
 	}
 	return fmt.Sprintf(", frame of %#x", f.PC)
-}
-
-// memoryHeap is the heap of glibc's first arena, which ends at the break.
-type memoryHeap struct {
-	words  memreader.Words
-	lo, hi uint64 // 0 for none
-}
-
-// newHeap finds the heap by libc's variable for the break.
-func (p *Process) newHeap() *memoryHeap {
-	h := &memoryHeap{words: memreader.Words{R: p.Memory(), BigEndian: p.img.Arch.BigEndian}}
-	at, ok := p.modules.Address("__curbrk")
-	if !ok {
-		return h
-	}
-	end, err := h.words.Uint64(at)
-	if m := p.img.Mapping(end - 1); err == nil && end != 0 && m != nil {
-		h.lo, h.hi = m.Lo, end
-	}
-	return h
-}
-
-// block returns the block of the heap that an address is in.
-func (h *memoryHeap) block(addr uint64) (heap.Block, bool) {
-	if addr < h.lo || addr >= h.hi {
-		return heap.Block{}, false
-	}
-	return heap.Find(&h.words, h.lo, h.hi, addr)
 }

@@ -131,7 +131,7 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	f.IntVar(&c.source, "source", -1, "print the source line of every frame, and `N` lines around it")
 	f.Lookup("source").DefValue = "0" // so that help shows no default
 	f.BoolVar(&c.locals, "locals", false, "print the arguments and local variables of every frame that has debug information")
-	f.BoolVar(&c.full, "full", false, "print all there is of the thread that crashed, and of those of --thread: registers, what they point to, instructions, source lines, variables")
+	f.BoolVar(&c.full, "full", false, "print all there is of the thread that crashed, or of those of --thread (64 at most): registers, what they point to, instructions, source lines, variables")
 	f.BoolVar(&c.raw, "raw", false, "with --locals: show strings and containers of standard libraries by their own members")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "say how each frame's caller was found, and why better methods failed")
 	for name, values := range map[string][]string{"format": stackFormats, "color": whens, "hyperlinks": whens, "unwind": process.Methods(), "columns": columnWords()} {
