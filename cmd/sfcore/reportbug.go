@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,11 +60,18 @@ nothing was written.`,
 	}
 	c.register(cmd)
 	f := cmd.Flags()
+	c.frames = maxReportFrames
+	f.Lookup("max-frames").DefValue = strconv.Itoa(maxReportFrames)
 	f.StringVarP(&c.out, "output", "o", "sfcore-report.zip", "write the report to the file `ZIP`")
 	f.BoolVar(&c.programs, "with-programs", false, "add the programs and libraries that a stack goes through")
 	f.BoolVar(&c.yes, "yes", false, "write the report without a question")
 	return cmd
 }
+
+// maxReportFrames is how many frames of a stack are in the report unless more are asked
+// for. The stacks are walked four times, and a wrong frame is at its beginning or in a
+// recursion.
+const maxReportFrames = 4096
 
 func (c *reportBugCommand) run(cmd *cobra.Command, args []string) error {
 	if _, err := os.Lstat(c.out); err == nil {
