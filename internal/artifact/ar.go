@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -80,14 +79,15 @@ func longName(name string, names, body []byte) (string, []byte, error) {
 // maxName bounds the length of the name of a member, as PATH_MAX does.
 const maxName = 4096
 
-// maxNames bounds the names of members that are kept to tell equal ones apart. The
-// largest archives have some 40,000 members.
-const maxNames = 1 << 20
+// maxNames bounds the bytes of the names of members, which are kept to tell equal ones
+// apart and may share the bytes of the table. The largest archives have some 40,000
+// members.
+const maxNames = 32 << 20
 
 // eachInArchive calls do for the object files of an archive. Members with the same name
 // are told apart by a number.
 func eachInArchive(s *Source, data []byte, do func(File) error) error {
-	seen := map[string]int{}
+	seen, bytesOfNames := map[string]int{}, 0
 	found := false
 	err := eachMember(data, func(m arMember) error {
 		if !bytes.HasPrefix(m.data, []byte(elfx.Magic)) {
@@ -98,8 +98,8 @@ func eachInArchive(s *Source, data []byte, do func(File) error) error {
 		if seen[m.name]++; seen[m.name] > 1 {
 			name += "#" + strconv.Itoa(seen[m.name])
 		}
-		if len(seen) > maxNames {
-			return errors.New("the archive has too many members")
+		if bytesOfNames += len(m.name); bytesOfNames > maxNames {
+			return fmt.Errorf("the names of members have more than %d MiB", maxNames>>20)
 		}
 		return do(s.member(name, m.data))
 	})

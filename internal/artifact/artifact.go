@@ -40,8 +40,9 @@ type File struct {
 // ErrNone says that a source is neither an ELF file nor something that holds any.
 var ErrNone = errors.New("not an ELF file, an archive of them, or a package")
 
-// maxSources bounds the files of a search. A distribution has some millions.
-const maxSources = 16 << 20
+// maxSources bounds the files of a search. A distribution has some millions. Each takes
+// 250 bytes.
+const maxSources = 4 << 20
 
 // pseudo are directories of a root file system in which the kernel shows itself.
 var pseudo = []string{"dev", "proc", "sys"}

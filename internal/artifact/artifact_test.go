@@ -85,6 +85,38 @@ func cpioball(t *testing.T) string {
 	return b.String()
 }
 
+// sparse is a stream with a file of size bytes, all of which are a hole but for the first
+// 512 [GNU tar, sparse format PAX 1.0].
+func sparse(size int) string {
+	data := "1\n0\n512\n"
+	data += strings.Repeat("\x00", 512-len(data)) + elf + strings.Repeat("\x00", 512-len(elf))
+	records := ""
+	for _, r := range []string{"GNU.sparse.major=1", "GNU.sparse.minor=0", "GNU.sparse.name=big", fmt.Sprintf("GNU.sparse.realsize=%d", size)} {
+		records += fmt.Sprintf("%d %s\n", len(r)+4, r)
+	}
+	return tarBlock("pax", 'x', records) + tarBlock("big", '0', data) + strings.Repeat("\x00", 1024)
+}
+
+// longNamed is a stream with a file whose name has n bytes.
+func longNamed(n int) string {
+	return tarBlock("././@LongLink", 'L', strings.Repeat("n", n)+"\x00") + tarBlock("n", '0', elf) + strings.Repeat("\x00", 1024)
+}
+
+// tarBlock is a header and what follows it.
+func tarBlock(name string, typ byte, data string) string {
+	h := make([]byte, 512)
+	copy(h, name)
+	copy(h[100:], fmt.Sprintf("%07o\x00%07o\x00%07o\x00%011o\x00%011o\x00        %cxxxx", 0o644, 0, 0, len(data), 0, typ))
+	copy(h[157:], "\x00\x00\x00\x00")
+	copy(h[257:], "ustar\x0000")
+	sum := 0
+	for _, c := range h {
+		sum += int(c)
+	}
+	copy(h[148:], fmt.Sprintf("%06o\x00 ", sum))
+	return string(h) + data + strings.Repeat("\x00", -len(data)&511)
+}
+
 func TestEach(t *testing.T) {
 	names := "a-name-that-is-longer-than-the-header.o/\nanother-name-that-is-long.o/\n"
 	cp := cpioball(t)
@@ -108,6 +140,9 @@ func TestEach(t *testing.T) {
 		"bad BSD name":  {arMagic + member("#1/900", elf), nil, "longer than its"},
 		"deb":           {arMagic + member("debian-binary", "2.0\n") + member("control.tar.gz", "x") + member("data.tar.gz", tarball(t)) + member("rest", "x"), []string{"file(usr/bin/a)", "file(usr/bin/large)"}, ""},
 		"deb, cut":      {arMagic + member("debian-binary", "2.0\n") + member("data.tar.gz", tarball(t)[:60]), nil, "data.tar"},
+		"deb, sparse":   {arMagic + member("debian-binary", "2.0\n") + member("data.tar", sparse(1<<40)), nil, "unpacks to more than"},
+		"deb, a hole":   {arMagic + member("debian-binary", "2.0\n") + member("data.tar", sparse(1<<20)), []string{"file(big)"}, ""},
+		"deb, name":     {arMagic + member("debian-binary", "2.0\n") + member("data.tar", longNamed(maxName+1)), nil, "the name of a file has 4097 bytes"},
 		"deb, no data":  {arMagic + member("debian-binary", "2.0\n"), nil, "no data.tar"},
 		"rpm":           {rpmHead(20, 4) + cp, []string{"file(usr/bin/a)", "file(usr/bin/large)"}, ""},
 		"rpm, cut":      {rpmHead(20, 4) + cp[:300], []string{"file(usr/bin/a)"}, "unexpected EOF"},
@@ -131,23 +166,6 @@ func TestEach(t *testing.T) {
 		if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) || !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %q, %v, want %q, %q", name, got, err, tt.want, tt.err)
 		}
-	}
-}
-
-// Nothing of what is unpacked is left behind.
-func TestSpoolLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
-	data, release, err := spool([]byte(elf), strings.NewReader(large))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(data) != len(elf)+len(large) {
-		t.Errorf("got %d bytes", len(data))
-	}
-	release()
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("got %v, %v, want no file", left, err)
 	}
 }
 

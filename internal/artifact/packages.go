@@ -31,7 +31,7 @@ func eachInDeb(s *Source, data []byte, do func(File) error) error {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 		defer r.Close()
-		if err := eachInTar(s, r, do); err != nil {
+		if err := eachInTar(&unpacker{s, do, growth(m.data)}, r); err != nil {
 			return err
 		}
 		return done
@@ -45,7 +45,7 @@ func eachInDeb(s *Source, data []byte, do func(File) error) error {
 	return err
 }
 
-func eachInTar(s *Source, r io.Reader, do func(File) error) error {
+func eachInTar(u *unpacker, r io.Reader) error {
 	t := tar.NewReader(r)
 	for n := 0; ; n++ {
 		h, err := t.Next()
@@ -59,7 +59,7 @@ func eachInTar(s *Source, r io.Reader, do func(File) error) error {
 		case h.Typeflag != tar.TypeReg:
 			continue
 		}
-		if err := unpack(s, strings.TrimPrefix(h.Name, "./"), t, h.Size, do); err != nil {
+		if err := u.unpack(strings.TrimPrefix(h.Name, "./"), t, h.Size); err != nil {
 			return err
 		}
 	}
@@ -96,7 +96,7 @@ func eachInRPM(s *Source, data []byte, do func(File) error) error {
 		return err
 	}
 	defer r.Close()
-	c := cpio.NewReader(r)
+	u, c := &unpacker{s, do, growth(data[at:])}, cpio.NewReader(r)
 	for n := 0; ; n++ {
 		h, err := c.Next()
 		switch {
@@ -113,7 +113,7 @@ func eachInRPM(s *Source, data []byte, do func(File) error) error {
 		case !h.Mode.IsRegular():
 			continue
 		}
-		if err := unpack(s, strings.TrimPrefix(h.Name, "./"), c, h.Size, do); err != nil {
+		if err := u.unpack(strings.TrimPrefix(h.Name, "./"), c, h.Size); err != nil {
 			return err
 		}
 	}
@@ -133,6 +133,11 @@ const (
 	maxGrowth   = 50
 )
 
+var errGrowth = fmt.Errorf("the package unpacks to more than %d MiB and %d times its size", freePayload>>20, maxGrowth)
+
+// growth is how many bytes the stream in data may unpack to.
+func growth(data []byte) int64 { return freePayload + maxGrowth*int64(len(data)) }
+
 // decompress opens the stream in data, which may not be compressed.
 func decompress(data []byte) (io.ReadCloser, error) {
 	r := io.NopCloser(bytes.NewReader(data))
@@ -145,7 +150,7 @@ func decompress(data []byte) (io.ReadCloser, error) {
 	return struct {
 		io.Reader
 		io.Closer
-	}{&limited{r, freePayload + maxGrowth*int64(len(data))}, r}, nil
+	}{&limited{r, growth(data)}, r}, nil
 }
 
 // limited fails after n bytes.
@@ -156,7 +161,7 @@ type limited struct {
 
 func (l *limited) Read(p []byte) (int, error) {
 	if l.n <= 0 {
-		return 0, fmt.Errorf("the package unpacks to more than %d MiB and %d times its size", freePayload>>20, maxGrowth)
+		return 0, errGrowth
 	}
 	n, err := l.r.Read(p[:min(int64(len(p)), l.n)])
 	l.n -= int64(n)

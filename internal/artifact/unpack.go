@@ -1,10 +1,10 @@
 package artifact
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/sfcore/sfcore/internal/elfx"
 )
@@ -13,8 +13,24 @@ import (
 // and not to memory.
 const spoolFrom = 4 << 20
 
+// unpacker unpacks the files of one package.
+type unpacker struct {
+	s  *Source
+	do func(File) error
+	// left is how many bytes its files may have together, with the holes of sparse
+	// files, which no byte of the package stands for.
+	left int64
+}
+
 // unpack reads a file of a package and calls do for it, if it is an ELF file.
-func unpack(s *Source, name string, r io.Reader, size int64, do func(File) error) error {
+func (u *unpacker) unpack(name string, r io.Reader, size int64) error {
+	if len(name) > maxName {
+		return fmt.Errorf("the name of a file has %d bytes, more than any path", len(name))
+	}
+	if size > u.left {
+		return errGrowth
+	}
+	u.left -= size
 	magic := make([]byte, len(elfx.Magic))
 	if n, err := io.ReadFull(r, magic); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && int64(n) == size {
 		return nil // which is too short
@@ -30,30 +46,12 @@ func unpack(s *Source, name string, r io.Reader, size int64, do func(File) error
 		if _, err := io.ReadFull(r, data[len(magic):]); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		return do(s.member(name, data))
+		return u.do(u.s.member(name, data))
 	}
-	data, release, err := spool(magic, r)
+	data, release, err := elfx.MapStream(io.MultiReader(bytes.NewReader(magic), r))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer release()
-	return do(s.member(name, data))
-}
-
-// spool maps a temporary file with what r has after the bytes of head. The file has no
-// name any more.
-func spool(head []byte, r io.Reader) (data []byte, release func(), err error) {
-	f, err := os.CreateTemp("", "sfcore-unpacked-")
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // on some systems only once it is closed
-	defer f.Close()
-	if _, err := f.Write(head); err != nil {
-		return nil, nil, err
-	}
-	if _, err := io.Copy(f, r); err != nil {
-		return nil, nil, err
-	}
-	return elfx.MapOpen(f)
+	return u.do(u.s.member(name, data))
 }

@@ -3,6 +3,7 @@ package elfx
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 )
@@ -44,6 +45,21 @@ func MapOpen(f *os.File) (data []byte, release func(), err error) {
 		return nil, func() {}, nil
 	}
 	return mapContents(f, st.Size())
+}
+
+// MapStream maps a temporary file with what r has. The file has no name any more, on
+// systems that allow that.
+func MapStream(r io.Reader) (data []byte, release func(), err error) {
+	f, err := os.CreateTemp("", "sfcore-unpacked-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // on some systems only once it is closed
+	defer f.Close()
+	if _, err := io.Copy(f, r); err != nil {
+		return nil, nil, err
+	}
+	return MapOpen(f)
 }
 
 func notRegular(path string, m fs.FileMode) error {

@@ -61,3 +61,18 @@ func TestMapFile(t *testing.T) {
 		})
 	}
 }
+
+// A stream is mapped whole, and no file of it is left behind.
+func TestMapStream(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	want := strings.Repeat("stream", 100_000)
+	data, release, err := MapStream(strings.NewReader(want))
+	if err != nil || string(data) != want {
+		t.Fatalf("got %d bytes, %v, want %d", len(data), err, len(want))
+	}
+	release()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("got %v, %v, want no file", left, err)
+	}
+}
