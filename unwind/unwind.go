@@ -20,7 +20,7 @@ import (
 // Unwinder walks the stacks of one process. The process must not change
 // meanwhile. Fill in the fields, then call Unwind as often as you like. Do not
 // change Arch, Mem and Find after the first call, because the Unwinder remembers
-// what it learned by them. An Unwinder is not safe for concurrent use: give every
+// what it learned by them; but see [Unwinder.SetMem]. An Unwinder is not safe for concurrent use: give every
 // worker its own, with the same memory and modules.
 type Unwinder struct {
 	Arch *arch.Arch
@@ -96,6 +96,12 @@ const (
 	// process return to few places.
 	maxSites = 1 << 9
 )
+
+// SetMem replaces Mem by memory that holds another stack and the same code, as for copies
+// of the stacks of one process. What was learned of the code stays.
+func (u *Unwinder) SetMem(mem memreader.Reader) {
+	u.Mem, u.words, u.code = mem, memreader.Words{}, memreader.Words{}
+}
 
 // Unwind appends the frames of the stack that belongs to regs to dst, the
 // innermost first, and says why it stopped. A short stack is a result, not an

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,6 +43,7 @@ together, which is what the others are compared with:
   SHORTER    samples with the same frames, but not all of them
   DIFFERENT  samples with a frame that the others do not have
   FRAMES     frames of all samples that are the same, and their share
+  NS/FRAME   how long the method took for each frame that it found
 
 Below the table it says where walks by .sframe stopped that went on by all methods.
 It reads the files that were mapped by their paths; --sysroot and --path as for cores.
@@ -90,6 +92,9 @@ type perfMethod struct {
 	Shorter   int    `json:"shorter"`
 	Different int    `json:"different"`
 	Frames    int    `json:"frames"`
+	// All frames that the method found, and how long that took.
+	Walked      int   `json:"framesWalked"`
+	Nanoseconds int64 `json:"nanoseconds"`
 }
 
 // perfStop is a place where walks by .sframe end.
@@ -116,6 +121,7 @@ func (c *perfCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return named(args[0], err)
 	}
+	defer recorded.Close()
 	r, err := c.walk(cmd, recorded)
 	if err != nil {
 		return err
@@ -149,24 +155,30 @@ func (c *perfCommand) walk(cmd *cobra.Command, f *perfdata.File) (*perfReport, e
 	}
 	progress := newProgress()
 	defer progress.clear()
-	stops, done := map[perfStop]int{}, 0
+	w := perfWalk{f: f, report: r, stops: map[perfStop]int{}, frames: make([][]unwind.Frame, len(perfMethods)), budget: unwind.Budget{Steps: perfSteps + perfSampleSteps*int64(len(f.Samples))}}
+	done := 0
 	for _, space := range f.Spaces { // one set of modules at a time
 		if bySpace[space] == nil {
 			continue
 		}
 		set := module.Find(perfImage(f, space), module.Options{Sysroot: c.sysroot, Paths: c.paths, SFrameDirs: c.sidecar})
+		w.begin(set)
 		for _, s := range bySpace[space] {
 			if err := cmd.Context().Err(); err != nil {
 				set.Close()
 				return nil, err
 			}
-			r.sample(f, set, s, stops)
+			w.sample(s)
 			done++
 			progress.share(done, len(f.Samples), space.Comm)
 		}
+		w.checkFiles(space)
 		set.Close()
 	}
-	for stop, n := range stops {
+	if w.ended > 0 {
+		r.Problems = append(r.Problems, fmt.Sprintf("%s not walked to the end: the walks take too much time", count(w.ended, "sample")))
+	}
+	for stop, n := range w.stops {
 		stop.Samples = n
 		r.Stops = append(r.Stops, stop)
 	}
@@ -197,22 +209,59 @@ func perfImage(f *perfdata.File, s *perfdata.Space) *core.Image {
 	return img
 }
 
-// maxPerfFrames bounds the frames of a sample: the copy of a stack has at most 64 KiB.
-const maxPerfFrames = 4096
+const (
+	// maxPerfFrames bounds the frames of a sample: the copy of a stack has at most 64 KiB.
+	maxPerfFrames = 4096
+	// perfSteps and perfSampleSteps bound the work on all samples: see [unwind.Budget].
+	// It is enough for 600 frames of each sample, and two million more.
+	perfSteps, perfSampleSteps = 1 << 30, 1 << 18
+)
+
+// perfWalk walks the samples of a recording.
+type perfWalk struct {
+	f      *perfdata.File
+	report *perfReport
+	budget unwind.Budget
+	stops  map[perfStop]int
+	ended  int              // samples that were not walked to the end
+	frames [][]unwind.Frame // room for each method
+
+	// Of the process at hand:
+	set  *module.Set
+	by   []unwind.Unwinder // each by a method
+	used map[*module.Module]bool
+}
+
+// begin begins with the samples of a process.
+func (w *perfWalk) begin(set *module.Set) {
+	w.set, w.used, w.by = set, map[*module.Module]bool{}, make([]unwind.Unwinder, len(perfMethods))
+	for i, m := range perfMethods {
+		w.by[i] = unwind.Unwinder{Arch: w.f.Arch, Find: set.Place, Steppers: m.steppers(), MaxFrames: maxPerfFrames, Budget: &w.budget}
+	}
+}
 
 // sample walks a sample by each method.
-func (r *perfReport) sample(f *perfdata.File, set *module.Set, s *perfdata.Sample, stops map[perfStop]int) {
-	mem := &memreader.Layers{Top: s.Memory(), Under: set.Memory()}
+func (w *perfWalk) sample(s *perfdata.Sample) {
+	mem, regs := &memreader.Layers{Top: s.Memory(), Under: w.set.Memory()}, w.f.Regs(s)
 	walks := make([][]unwind.Frame, len(perfMethods))
 	ends := make([]unwind.Stop, len(perfMethods))
-	for i, m := range perfMethods {
-		u := unwind.Unwinder{Arch: f.Arch, Mem: mem, Find: set.Place, Steppers: m.steppers(), MaxFrames: maxPerfFrames}
-		walks[i], ends[i] = u.Unwind(nil, &s.Regs)
+	for i := range w.by {
+		w.by[i].SetMem(mem)
+		start := time.Now()
+		walks[i], ends[i] = w.by[i].Unwind(w.frames[i][:0], &regs)
+		m := &w.report.Methods[i]
+		m.Nanoseconds += time.Since(start).Nanoseconds()
+		m.Walked += len(walks[i])
+		w.frames[i] = walks[i]
 	}
 	last := len(walks) - 1
 	want := walks[last]
+	if ends[last].Reason == unwind.Limit {
+		w.ended++
+	}
+	w.uses(want)
 	for i := range walks {
-		m := &r.Methods[i]
+		m := &w.report.Methods[i]
 		same := samePrefix(walks[i], want)
 		m.Frames += same
 		switch {
@@ -229,9 +278,34 @@ func (r *perfReport) sample(f *perfdata.File, set *module.Set, s *perfdata.Sampl
 		}
 	}
 	if at := walks[0]; len(at) > 0 && len(at) < len(want) && samePrefix(at, want) == len(at) {
-		stops[placeOf(set, &at[len(at)-1], ends[0].Reason)]++
+		w.stops[placeOf(w.set, &at[len(at)-1], ends[0].Reason)]++
 	}
 }
+
+// uses notes the modules that frames are in.
+func (w *perfWalk) uses(frames []unwind.Frame) {
+	for i := range frames {
+		if m := w.set.At(frames[i].LookupPC()); m != nil {
+			w.used[m] = true
+		}
+	}
+}
+
+// checkFiles tells which of the files that were used are not those that were recorded.
+func (w *perfWalk) checkFiles(s *perfdata.Space) {
+	recorded := map[string]string{}
+	for _, m := range s.Mappings {
+		recorded[m.Path] = cmp.Or(m.BuildID, w.f.BuildIDs[m.Path])
+	}
+	for m := range w.used {
+		if id := recorded[m.Path]; id != "" && m.BuildID != "" && id != m.BuildID && len(w.report.Problems) < maxPerfProblems {
+			w.report.Problems = append(w.report.Problems, fmt.Sprintf("%s: its build-id is %s, that of the file which was recorded is %s; its frames may be wrong", m.Path, m.BuildID, id))
+		}
+	}
+}
+
+// maxPerfProblems bounds what is said about files: each process may have others.
+const maxPerfProblems = 100
 
 // samePrefix returns how many frames two walks have in common.
 func samePrefix(a, b []unwind.Frame) int {
@@ -258,10 +332,10 @@ const maxStops = 15
 
 func (r *perfReport) write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "COMPLETE\tCUT\tSHORTER\tDIFFERENT\tFRAMES\tSHARE\t  METHOD")
+	fmt.Fprintln(w, "COMPLETE\tCUT\tSHORTER\tDIFFERENT\tFRAMES\tSHARE\tNS/FRAME\t  METHOD")
 	all := r.Methods[len(r.Methods)-1].Frames
 	for _, m := range r.Methods {
-		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%s\t  %s\n", m.Complete, m.Cut, m.Shorter, m.Different, m.Frames, percent(uint64(m.Frames), uint64(all)), m.Name)
+		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%s\t%d\t  %s\n", m.Complete, m.Cut, m.Shorter, m.Different, m.Frames, percent(uint64(m.Frames), uint64(all)), m.Nanoseconds/int64(max(m.Walked, 1)), m.Name)
 	}
 	if err := w.Flush(); err != nil {
 		return err

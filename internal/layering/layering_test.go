@@ -72,7 +72,7 @@ var imports = map[string]string{
 	"sframe/synth":        "arch sframe cfi internal/elfx",
 
 	"internal/module":   "report arch memreader internal/elfx internal/linkmap internal/jit sframe cfi unwind core internal/symbol internal/dwarf/info internal/resolve internal/debuginfod internal/places",
-	"internal/perfdata": "arch memreader",
+	"internal/perfdata": "arch internal/compressed internal/elfx memreader",
 	"internal/artifact": "internal/compressed internal/elfx",
 	"internal/cause":    "arch core internal/disasm",
 	"internal/heap":     "memreader",

@@ -1,11 +1,14 @@
 package perfdata
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/testkit"
@@ -109,8 +112,9 @@ func TestParse(t *testing.T) {
 		}
 		for i, pid := range []int{5, 6} {
 			s := &f.Samples[i]
-			pc, _ := s.Regs.Get(tt.arch.PC)
-			fp, _ := s.Regs.Get(tt.arch.FP)
+			regs := f.Regs(s)
+			pc, _ := regs.Get(tt.arch.PC)
+			fp, _ := regs.Get(tt.arch.FP)
 			if pc != tt.pc || fp != tt.fpreg || s.SP != 0x7000 || len(s.Stack) != 8 || s.Space.PID != pid || s.Space.Comm != "prog" {
 				t.Errorf("%s: got %+v of %+v", tt.name, s, s.Space)
 			}
@@ -165,7 +169,6 @@ func TestParseErrors(t *testing.T) {
 		"empty":         {func() []byte { return nil }, "not a perf.data file"},
 		"text":          {func() []byte { return []byte("some text that is long") }, "not a perf.data file"},
 		"pipe":          {func() []byte { return good.file()[:8:8] }, "the header has 0 bytes"},
-		"from a pipe":   {patch(8, pipeSize), "perf wrote this to a pipe"},
 		"cut":           {func() []byte { return good.file()[:90] }, "the header has 104 bytes"},
 		"no attrs":      {patch(32, 0), "0 bytes of events"},
 		"large attrs":   {patch(39, 0x7f), "is not in the file"},
@@ -174,7 +177,8 @@ func TestParseErrors(t *testing.T) {
 		"record of 0":   {with(make([]byte, 8)), "a record of 0 bytes"},
 		"short mmap":    {with(good.record(recMmap, 0, func(b *testkit.Bytes) { b.D32(5) })), "of type 1 is too short"},
 		"short sample":  {with(good.record(recSample, 0, func(b *testkit.Bytes) { b.D64(ident, 1).D32(5, 5).D64(1).D64(1 << 62) })), "of type 9 is too short"},
-		"compressed":    {with(good.record(recCompressed, 0, func(b *testkit.Bytes) { b.D64(0) })), "record without -z"},
+		"compressed":    {with(good.record(recCompressed, 0, func(b *testkit.Bytes) { b.D64(0) })), "do not begin as zstd does"},
+		"behind":        {with(good.record(recAuxtrace, 0, func(b *testkit.Bytes) { b.D64(1 << 63) })), "is followed by 9223372036854775808 bytes"},
 	} {
 		f, err := Parse(tt.file())
 		if err == nil {
@@ -191,10 +195,138 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
+// piped is the same recording as perf writes it to a pipe: what a file has in its header
+// is in records.
+func (r *recording) piped() []byte {
+	magic := magicLittle
+	if r.order == binary.ByteOrder(binary.BigEndian) {
+		magic = magicBig
+	}
+	b := testkit.New(r.order).Raw([]byte(magic)).D64(pipeSize)
+	flags := uint64(0)
+	if r.idAll {
+		flags = 1 << sampleIDAll
+	}
+	b.Raw(r.record(recAttr, 0, func(b *testkit.Bytes) {
+		b.D32(0, 112).D64(0, 0).D64(fields, 0, flags, 0, 0, 0, 0).D64(r.mask).Zero(112 - 88).D64(ident)
+	}))
+	b.Raw(r.record(recFeature, 0, func(b *testkit.Bytes) { b.D64(featArch).D32(16).Str(r.machine).Zero(16 - len(r.machine) - 1) }))
+	b.Raw(r.record(recTracing, 0, func(b *testkit.Bytes) { b.D32(13) })).Raw([]byte("what is traced"))
+	b.Zero(2)
+	for _, rec := range r.records {
+		b.Raw(rec)
+	}
+	return b.Done()
+}
+
+// What perf has written to a pipe, or compressed, has the same samples as a file.
+func TestParsePiped(t *testing.T) {
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		r := usual(order, "x86_64", 1<<7|1<<8, []uint64{0x7000, 0x400010})
+		if order == binary.ByteOrder(binary.BigEndian) {
+			r = usual(order, "s390x", 1<<15|1<<33, []uint64{0x7000, 0x400010})
+		}
+		want, err := Parse(r.file())
+		if err != nil {
+			t.Fatal(err)
+		}
+		packed := *r
+		packed.records = r.packed(t)
+		for name, data := range map[string][]byte{"piped": r.piped(), "compressed": packed.file(), "both": packed.piped()} {
+			got, err := Parse(data)
+			if err != nil || len(got.Problems) > 0 || len(got.Samples) != len(want.Samples) || got.Without != want.Without {
+				t.Errorf("%s: got %+v, %v", name, got, err)
+				continue
+			}
+			for i := range got.Samples {
+				g, w := &got.Samples[i], &want.Samples[i]
+				if got.Regs(g) != want.Regs(w) || string(g.Stack) != string(w.Stack) || fmt.Sprint(*g.Space) != fmt.Sprint(*w.Space) {
+					t.Errorf("%s: got %+v of %+v, want %+v of %+v", name, g, g.Space, w, w.Space)
+				}
+			}
+			got.Close()
+		}
+	}
+}
+
+// packed are the records in one stream of zstd that does not end, cut into records of both
+// types in the middle of what it holds.
+func (r *recording) packed(t *testing.T) (list [][]byte) {
+	t.Helper()
+	var stream bytes.Buffer
+	w, err := zstd.NewWriter(&stream, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, rec := range r.records {
+		if i == 0 {
+			list = append(list, rec)
+			continue
+		}
+		if _, err := w.Write(rec[:len(rec)/2]); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(rec[len(rec)/2:]); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, rest := 0, stream.Bytes(); len(rest) > 0; n++ {
+		part := rest[:min(len(rest), 50)]
+		rest = rest[len(part):]
+		if n%2 == 0 {
+			list = append(list, r.record(recCompressed, 0, func(b *testkit.Bytes) { b.Raw(part) }))
+		} else {
+			list = append(list, r.record(recCompressed2, 0, func(b *testkit.Bytes) { b.D64(uint64(len(part))).Raw(part).Align(8) }))
+		}
+	}
+	return list
+}
+
+// A child has the mappings of its parent, and neither has what the other maps later.
+func TestForkThenMap(t *testing.T) {
+	r := usual(binary.LittleEndian, "x86_64", 1<<7|1<<8, []uint64{0x7000, 0x400010})
+	for i, pid := range []uint32{5, 6, 6} {
+		r.add(recMmap, 0, func(b *testkit.Bytes) { b.D32(pid, pid).D64(uint64(i+1)<<32, 0x1000, 0).Str("more").Zero(3) })
+	}
+	f, err := Parse(r.file())
+	if err != nil || len(f.Samples) != 2 {
+		t.Fatalf("got %+v, %v", f, err)
+	}
+	for i, want := range []string{"[4194304 5242880 4294967296]", "[4194304 5242880 8589934592 12884901888]"} {
+		var got []uint64
+		for _, m := range f.Samples[i].Space.Mappings {
+			got = append(got, m.Lo)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("process %d: got %v, want %s", i+5, got, want)
+		}
+	}
+}
+
+// The build-ids of files are known, of 20 bytes unless a record says how many.
+func TestBuildIDs(t *testing.T) {
+	r := usual(binary.LittleEndian, "x86_64", 1<<7|1<<8, []uint64{0x7000, 0x400010})
+	id := func(misc uint16, size byte, name string) []byte {
+		return r.record(recBuildID, misc, func(b *testkit.Bytes) { b.D32(5).Raw(bytes.Repeat([]byte{0xab}, 20)).D8(size, 0, 0, 0).Str(name) })
+	}
+	r.records = append([][]byte{id(0, 0, "/a"), id(miscBuildIDSize, 2, "/b"), id(miscBuildIDSize, 255, "/c")}, r.records...)
+	f, err := Parse(r.piped())
+	if long := strings.Repeat("ab", 20); err != nil || f.BuildIDs["/a"] != long || f.BuildIDs["/b"] != "abab" || f.BuildIDs["/c"] != long {
+		t.Errorf("got %v, %v", f, err)
+	}
+}
+
 // Any bytes are samples whose stacks are in the file, or an error.
 func FuzzParse(f *testing.F) {
 	f.Add(usual(binary.LittleEndian, "x86_64", 1<<7|1<<8, []uint64{0x7000, 0x400010}).file())
 	f.Add(usual(binary.BigEndian, "s390x", 1<<15|1<<33, []uint64{0x7000, 0x400010}).file())
+	f.Add(usual(binary.LittleEndian, "x86_64", 1<<7|1<<8, []uint64{0x7000, 0x400010}).piped())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := Parse(data)
 		if (file == nil) == (err == nil) {
@@ -207,14 +339,16 @@ func FuzzParse(f *testing.F) {
 		for i := range file.Samples {
 			s := &file.Samples[i]
 			total += len(s.Stack) + 8
-			if sp, ok := s.Regs.Get(file.Arch.SP); !ok || sp != s.SP || s.Space == nil {
+			regs := file.Regs(s)
+			if sp, ok := regs.Get(file.Arch.SP); !ok || sp != s.SP || s.Space == nil {
 				t.Errorf("got %+v", s)
 			}
 		}
 		for _, s := range file.Spaces {
 			mappings += len(s.Mappings)
 		}
-		if total > len(data) || mappings > maxMappings || len(file.Problems) > maxProblems {
+		defer file.Close()
+		if total > len(data)+len(file.unpacked) || mappings > maxMappings || len(file.Problems) > maxProblems {
 			t.Errorf("got %d bytes of samples, %d mappings, %d problems of %d bytes", total, mappings, len(file.Problems), len(data))
 		}
 	})

@@ -16,51 +16,130 @@ const (
 	recSample      = 9
 	recMmap2       = 10
 	recUser        = 64 // the first that perf itself writes
+	recAttr        = 64
+	recTracing     = 66
+	recBuildID     = 67
+	recAuxtrace    = 71
+	recFeature     = 80
 	recCompressed  = 81
 	recCompressed2 = 83
 
+	miscBuildIDSize = 1 << 15 // of BUILD_ID
 	miscExec        = 1 << 13 // of COMM
 	miscMmapData    = 1 << 13
 	miscMmapBuildID = 1 << 14
 	protExec        = 4
 )
 
-// record is where a record is, and when it was written.
+// record is where a record is, and when it was written. Those that were compressed have
+// an offset in what they unpack to, with the highest bit set.
 type record struct{ time, off uint64 }
 
-// maxRecords bounds the records of a file.
-const maxRecords = 16 << 20
+const inUnpacked = 1 << 63
 
-// records reads all records by their time: each processor has a buffer of its own, so
-// that a sample may come before the mapping that it is in.
-func (r *reader) records() {
-	data, off, err := r.section(40)
-	if err != nil { // features has read it
+// maxRecords bounds the records of a file.
+const maxRecords = 8 << 20
+
+// records finds all records, in data, which is at an offset of the file, and in the
+// stream of those that are compressed.
+func (r *reader) records(data []byte, off uint64) {
+	var packed stream
+	r.scan(data, off, &packed)
+	if len(packed.parts) == 0 {
 		return
 	}
-	var list []record
-	for len(data) >= 8 {
-		size := int(r.order.Uint16(data[6:]))
-		if size < 8 || size > len(data) || len(list) == maxRecords {
-			r.problem(off, "a record of %d bytes where %d are left, after %d records; the rest is ignored", size, len(data), len(list))
-			break
-		}
-		list = append(list, record{r.timeOf(data[:size]), off})
-		data, off = data[size:], off+uint64(size)
+	unpacked, release, err := packed.open()
+	if err != nil {
+		r.problem(packed.off, "the records that are compressed cannot be unpacked: %v", err)
 	}
-	slices.SortStableFunc(list, func(a, b record) int { return cmp.Compare(a.time, b.time) })
-	for _, rec := range list {
+	if unpacked == nil {
+		return
+	}
+	r.unpacked, r.release = unpacked, release
+	r.scan(r.unpacked, inUnpacked, nil)
+}
+
+// scan finds the records in data. Those that say what others hold are read at once.
+func (r *reader) scan(data []byte, off uint64, packed *stream) {
+	for len(data) >= 8 {
+		size := int(r.Order.Uint16(data[6:]))
+		if size < 8 || size > len(data) || len(r.list) == maxRecords {
+			r.problem(off, "a record of %d bytes where %d are left, after %d records; the rest is ignored", size, len(data), len(r.list))
+			return
+		}
+		rec := data[:size]
+		data = data[size:]
+		var behind uint64 // bytes that belong to the record
+		switch typ := r.Order.Uint32(rec); typ {
+		case recAttr, recFeature, recBuildID:
+			if err := r.header(typ, rec, off); err != nil {
+				r.problem(off, "%v", err)
+			}
+		case recTracing:
+			if size >= 12 {
+				behind = (uint64(r.Order.Uint32(rec[8:])) + 7) &^ 7
+			}
+		case recAuxtrace:
+			if size >= 16 {
+				behind = r.Order.Uint64(rec[8:])
+			}
+		case recCompressed, recCompressed2:
+			packed.add(typ, rec, off, r.Order)
+		default:
+			r.list = append(r.list, record{r.timeOf(rec), off})
+		}
+		if behind > uint64(len(data)) {
+			r.problem(off, "a record is followed by %d bytes where %d are left; the rest is ignored", behind, len(data))
+			return
+		}
+		data, off = data[behind:], off+uint64(size)+behind
+	}
+	if len(data) > 0 {
+		r.problem(off, "%d bytes are left behind the last record", len(data))
+	}
+}
+
+// header reads a record that a file on disk has in its header.
+func (r *reader) header(typ uint32, rec []byte, off uint64) error {
+	b := rec[8:]
+	switch {
+	case typ == recBuildID:
+		r.buildIDs(rec)
+	case typ == recFeature && len(b) >= 8 && r.Order.Uint64(b) == featArch:
+		return r.architecture(b[8:], off)
+	case typ == recAttr:
+		if len(b) < attrSize {
+			return &FormatError{off, "an event is cut off"}
+		}
+		size := r.Order.Uint32(b[4:])
+		if size < attrSize || uint64(size) > uint64(len(b)) {
+			return &FormatError{off, fmt.Sprintf("an event has %d bytes", size)}
+		}
+		return r.event(b, b[size:], off)
+	}
+	return nil
+}
+
+// replay reads all records by their time: each processor has a buffer of its own, so
+// that a sample may come before the mapping that it is in.
+func (r *reader) replay() {
+	slices.SortStableFunc(r.list, func(a, b record) int { return cmp.Compare(a.time, b.time) })
+	for _, rec := range r.list {
 		r.record(rec.off)
 	}
+	r.list = nil
 }
 
 // timeOf returns the time of a record, 0 if it has none.
 func (r *reader) timeOf(rec []byte) uint64 {
-	a, at := &r.attr[0], 8
+	if len(r.attr) == 0 {
+		return 0
+	}
+	a, at := r.attr[0], 8
 	if a.sampleType&sampleTime == 0 {
 		return 0
 	}
-	if typ := r.order.Uint32(rec); typ == recSample {
+	if typ := r.Order.Uint32(rec); typ == recSample {
 		for _, field := range []uint64{sampleIdentifier, sampleIP, sampleTID} {
 			if a.sampleType&field != 0 {
 				at += 8
@@ -80,17 +159,21 @@ func (r *reader) timeOf(rec []byte) uint64 {
 	if at < 8 || at > len(rec)-8 {
 		return 0
 	}
-	return r.order.Uint64(rec[at:])
+	return r.Order.Uint64(rec[at:])
 }
 
 // record reads one record.
 func (r *reader) record(off uint64) {
-	data := r.data[off:]
-	typ, misc, size := r.order.Uint32(data), r.order.Uint16(data[4:]), int(r.order.Uint16(data[6:]))
-	b := body{data[8:size], r.order, false}
+	data := r.data
+	if off&inUnpacked != 0 {
+		data = r.unpacked
+	}
+	data = data[off&^inUnpacked:]
+	typ, misc, size := r.Order.Uint32(data), r.Order.Uint16(data[4:]), int(r.Order.Uint16(data[6:]))
+	b := body{data[8:size], r.Order, false}
 	switch typ {
 	case recMmap, recMmap2:
-		r.mmap(&b, typ, misc)
+		r.mmap(&b, typ, misc, off)
 	case recComm:
 		r.comm(&b, misc)
 	case recFork:
@@ -98,8 +181,6 @@ func (r *reader) record(off uint64) {
 		r.fork(pid, parent)
 	case recSample:
 		r.sample(&b, off)
-	case recCompressed, recCompressed2:
-		r.problem(off, "compressed records are not read; record without -z")
 	}
 	if b.short {
 		r.problem(off, "a record of type %d is too short", typ)
@@ -107,8 +188,12 @@ func (r *reader) record(off uint64) {
 }
 
 func (r *reader) problem(off uint64, format string, args ...any) {
-	if len(r.Problems) < maxProblems {
-		r.Problems = append(r.Problems, &FormatError{off, fmt.Sprintf(format, args...)})
+	msg := fmt.Sprintf(format, args...)
+	if off&inUnpacked != 0 {
+		off, msg = off&^inUnpacked, "in what is compressed: "+msg
+	}
+	if n := len(r.Problems); n < maxProblems {
+		r.Problems = append(r.Problems, &FormatError{off, msg})
 	}
 }
 
@@ -157,7 +242,7 @@ func (r *reader) space(pid uint32) *Space {
 	return r.procs[pid]
 }
 
-func (r *reader) mmap(b *body, typ uint32, misc uint16) {
+func (r *reader) mmap(b *body, typ uint32, misc uint16, off uint64) {
 	pid := b.u32()
 	b.u32() // tid
 	m := Mapping{Lo: b.u64()}
@@ -175,10 +260,15 @@ func (r *reader) mmap(b *body, typ uint32, misc uint16) {
 	if int32(pid) < 0 || b.short || m.Hi == m.Lo { // the kernel has -1
 		return
 	}
+	s := r.space(pid)
+	if s.shared { // the copy counts
+		r.held += len(s.Mappings)
+		s.shared = false
+	}
 	if r.held++; r.held > maxMappings {
+		r.problem(off, "there are more than %d mappings; the others are ignored", maxMappings)
 		return
 	}
-	s := r.space(pid)
 	s.Mappings = append(s.Mappings, m)
 }
 
@@ -200,10 +290,8 @@ func (r *reader) fork(pid, parent uint32) {
 	if pid == parent || from == nil {
 		return
 	}
-	if r.held += len(from.Mappings); r.held > maxMappings {
-		return
-	}
 	delete(r.procs, pid)
 	s := r.space(pid)
-	s.Comm, s.Mappings = from.Comm, append([]Mapping(nil), from.Mappings...)
+	from.Mappings, from.shared = slices.Clip(from.Mappings), true
+	s.Comm, s.Mappings, s.shared = from.Comm, from.Mappings, true
 }

@@ -35,10 +35,10 @@ const (
 )
 
 func (r *reader) sample(b *body, off uint64) {
-	a := &r.attr[0]
+	a := r.attr[0]
 	if a.sampleType&sampleIdentifier != 0 {
 		if len(b.b) >= 8 {
-			if known := r.byID[r.order.Uint64(b.b)]; known != nil {
+			if known := r.byID[r.Order.Uint64(b.b)]; known != nil {
 				a = known
 			}
 		}
@@ -73,8 +73,8 @@ func (r *reader) sample(b *body, off uint64) {
 		}
 		b.take(times(n, 24))
 	}
-	s := Sample{TID: int(tid)}
-	if !has(sampleRegs) || !r.regs(b, a.regs, &s.Regs) {
+	s := Sample{TID: int(tid), event: a}
+	if !has(sampleRegs) || !s.registers(b, a.regs) {
 		r.Without++
 		return
 	}
@@ -86,7 +86,8 @@ func (r *reader) sample(b *body, off uint64) {
 		}
 	}
 	var known bool
-	if s.SP, known = s.Regs.Get(r.Arch.SP); !known || b.short {
+	regs := r.Regs(&s)
+	if s.SP, known = regs.Get(r.Arch.SP); !known || b.short {
 		r.Without++
 		return
 	}
@@ -124,24 +125,29 @@ func (b *body) read(format uint64) {
 	b.take(times(n, each))
 }
 
-// regs reads the registers of user space; false if there are none.
-func (r *reader) regs(b *body, mask uint64, regs *arch.Regs) bool {
+// registers finds the registers of user space; false if there are none.
+func (s *Sample) registers(b *body, mask uint64) bool {
 	const abi64 = 2
-	if abi := b.u64(); abi != abi64 {
-		if abi != 0 {
-			b.take(8 * uint64(bits.OnesCount64(mask)))
-		}
-		return false
+	abi := b.u64()
+	if abi != 0 {
+		s.regs = b.take(8 * uint64(bits.OnesCount64(mask)))
 	}
+	return abi == abi64 && !b.short
+}
+
+// Regs returns the registers of a sample.
+func (f *File) Regs(s *Sample) (regs arch.Regs) {
+	n := 0
 	for i := range 64 {
-		if mask>>i&1 == 0 {
+		if s.event.regs>>i&1 == 0 {
 			continue
 		}
-		if v := b.u64(); i < len(r.Arch.Perf.Regs) {
-			regs.Set(r.Arch.Perf.Regs[i], v)
+		if i < len(f.Arch.Perf.Regs) {
+			regs.Set(f.Arch.Perf.Regs[i], f.Order.Uint64(s.regs[8*n:]))
 		}
+		n++
 	}
-	return true
+	return regs
 }
 
 // Memory returns the stack of a sample.

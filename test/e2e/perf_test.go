@@ -26,48 +26,68 @@ func TestPerf(t *testing.T) {
 	if build(t, dir, "perf", "record", "-e", "cpu-clock", "-F", "999", "--call-graph", "dwarf,16384", "-o", "perf.data", "./work") != nil {
 		t.Skip("perf is needed, and the right to use it")
 	}
-	walk := func(args ...string) (samples int, frames map[string]int) {
-		cmd := exec.Command(sfcore, append([]string{"sframe", "perf", "--format", "json", "perf.data"}, args...)...)
+	walk := func(file string, args ...string) (samples int, frames map[string]int, problems []string) {
+		cmd := exec.Command(sfcore, append([]string{"sframe", "perf", "--format", "json", file}, args...)...)
 		cmd.Dir = dir
 		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
 		var got struct {
 			Samples int
 			Methods []struct {
 				Method string
 				Frames int
 			}
+			Problems []string
 		}
-		if err := json.Unmarshal(out, &got); err != nil {
-			t.Fatal(err)
+		if again := json.Unmarshal(out, &got); again != nil || (err != nil) != (len(got.Problems) > 0) {
+			t.Fatalf("%v, %v: %s", err, again, out)
 		}
 		frames = map[string]int{}
 		for _, m := range got.Methods {
 			frames[m.Method] = m.Frames
 		}
-		return got.Samples, frames
+		return got.Samples, frames, got.Problems
 	}
-	samples, frames := walk()
+	samples, frames, problems := walk("perf.data")
 	if samples < 20 {
 		t.Skipf("only %d samples", samples)
 	}
-	cmd := exec.Command("perf", "script", "--no-inline", "-i", "perf.data", "-F", "ip")
-	cmd.Dir = dir
-	text, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
+	if len(problems) > 0 {
+		t.Errorf("got %q", problems)
 	}
-	user := 0
-	for _, line := range strings.Split(string(text), "\n") {
-		if ip := strings.TrimSpace(line); ip != "" && !strings.HasPrefix(ip, "ffffffff") {
-			user++
+	asPerf := func(file string, samples, all int) {
+		cmd := exec.Command("perf", "script", "--no-inline", "-i", file, "-F", "ip")
+		cmd.Dir = dir
+		text, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		user := 0
+		for _, line := range strings.Split(string(text), "\n") {
+			if ip := strings.TrimSpace(line); ip != "" && !strings.HasPrefix(ip, "ffffffff") {
+				user++
+			}
+		}
+		// perf stops in functions without tables, of which the start of a program has one.
+		if all < user || all > user+samples {
+			t.Errorf("%s: got %d frames of %d samples, perf has %d", file, all, samples, user)
 		}
 	}
-	// perf stops in functions without tables, of which the start of a program has one.
-	if all := frames["all"]; all < user || all > user+samples {
-		t.Errorf("got %d frames of %d samples, perf has %d", all, samples, user)
+	asPerf("perf.data", samples, frames["all"])
+	// What is compressed, or was written to a pipe, is as good.
+	for file, command := range map[string]string{
+		"packed": "perf record -z -o packed", "piped": "perf record -o - >piped", "both": "perf record -z -o - >both",
+	} {
+		if build(t, dir, "sh", "-c", strings.Replace(command, "record", "record -q -e cpu-clock -F 999 --call-graph dwarf,16384", 1)+" ./work") != nil {
+			t.Logf("%s: this perf cannot do that", command)
+			continue
+		}
+		n, of, problems := walk(file)
+		if n < samples/2 || len(problems) > 0 {
+			t.Errorf("%s: got %d samples, %q, want about %d", file, n, problems, samples)
+		}
+		if file != "both" { // perf script 6.1 cannot read that
+			asPerf(file, n, of["all"])
+		}
 	}
 	if frames["sframe"] >= frames["all"]/2 {
 		t.Errorf("got %v frames, although the C library has no .sframe", frames)
@@ -82,8 +102,15 @@ func TestPerf(t *testing.T) {
 	for _, file := range append(strings.Fields(string(libs)), "work") {
 		_ = build(t, dir, sfcore, "sframe", "synth", "-o", "side", file) // which may leave functions out
 	}
-	if _, with := walk("--sframe-dir", "side"); with["sframe"] < with["all"]*9/10 {
+	if _, with, _ := walk("perf.data", "--sframe-dir", "side"); with["sframe"] < with["all"]*9/10 {
 		t.Errorf("got %v frames with .sframe for all", with)
 	}
-	t.Logf("%d samples: %v, perf %d", samples, frames, user)
+	t.Logf("%d samples: %v", samples, frames)
+	// Another program at the same place is noticed.
+	if err := build(t, dir, "gcc", "-O1", "-g", source, "-o", "work"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, problems := walk("perf.data"); len(problems) != 1 || !strings.Contains(problems[0], "/work: its build-id is ") {
+		t.Errorf("got %q of a program that was built again", problems)
+	}
 }
