@@ -98,7 +98,7 @@ func (c *gateCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case len(g.report.Unread) > 0:
-		return errors.New("not judged: " + strings.Join(g.report.Unread, "; "))
+		return fmt.Errorf("%s could not be judged; the report says why", count(len(g.report.Unread)+g.report.More, "file"))
 	case c.writeTo == "" && g.report.Failed() > 0:
 		return incompleteError{}
 	}
@@ -178,6 +178,9 @@ func (c *gateCommand) write(r *gate.Report) error {
 		}
 	}
 	if c.writeTo != "" {
+		if r.LeftOut > 0 {
+			return fmt.Errorf("--write-baseline: there are more findings than a report holds; judge fewer files at once")
+		}
 		if err := os.WriteFile(c.writeTo, gate.NewBaseline(r.Verdicts), 0o666); err != nil {
 			return fmt.Errorf("--write-baseline: %w", err)
 		}
@@ -198,12 +201,12 @@ type gatherer struct {
 // path judges what is at a path: a file, or all files below a directory. The error says
 // why the run cannot go on.
 func (g *gatherer) path(path string) error {
-	sources, err := artifact.Find(g.ctx, path, func(err error) { g.unread(err) })
+	sources, err := artifact.Find(g.ctx, path, g.report.Miss)
 	if g.ctx.Err() != nil {
 		return context.Cause(g.ctx)
 	}
 	if err != nil {
-		g.unread(err)
+		g.report.Miss(err)
 		return nil
 	}
 	for i := range sources {
@@ -219,7 +222,7 @@ func (g *gatherer) path(path string) error {
 		case !s.Named && errors.Is(err, artifact.ErrNone):
 			g.report.Skipped++
 		default:
-			g.unread(named(s.Path, err))
+			g.report.Miss(named(s.Path, err))
 		}
 	}
 	return nil
@@ -241,8 +244,6 @@ func named(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-func (g *gatherer) unread(err error) { g.report.Unread = append(g.report.Unread, err.Error()) }
-
 // file judges an ELF file. Files of other machines in a directory are skipped, as are
 // those without .sframe.
 func (g *gatherer) file(s *artifact.Source, f artifact.File) error {
@@ -252,7 +253,7 @@ func (g *gatherer) file(s *artifact.Source, f artifact.File) error {
 		g.report.Skipped++
 		return nil
 	case err != nil:
-		g.unread(err)
+		g.report.Miss(err)
 		return nil
 	}
 	policy := *g.policy
@@ -262,6 +263,6 @@ func (g *gatherer) file(s *artifact.Source, f artifact.File) error {
 		g.report.Without++
 		return nil
 	}
-	g.report.Verdicts = append(g.report.Verdicts, v)
+	g.report.Add(v)
 	return nil
 }

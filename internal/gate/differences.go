@@ -44,15 +44,28 @@ func (e *examination) differences(r *compare.Result) {
 			Msg: strings.TrimSpace(fmt.Sprintf("%s at %#x: .sframe %s, .eh_frame %s", d.Cause, d.Lo, row(d.SFrame, d.Err, a), row(d.CFI, nil, a))),
 		})
 	}
-	total := 0
-	for _, n := range r.Counts {
-		total += n
-	}
-	if n := total - len(r.Differences); n > 0 {
-		e.found("too-many-findings", "", "%d more differences are left out", n)
-	}
+	e.leftOut(r)
 	for _, p := range r.Problems {
 		e.found("not-compared", "", "%s", p)
+	}
+}
+
+// leftOut tells of differences that are not listed.
+func (e *examination) leftOut(r *compare.Result) {
+	left, absent := -len(r.Differences), r.Counts[compare.FunctionMissing]
+	for _, n := range r.Counts {
+		left += n
+	}
+	for i := range r.Differences {
+		if r.Differences[i].Cause == compare.FunctionMissing {
+			absent--
+		}
+	}
+	switch {
+	case left > absent: // one that fails may be among them
+		e.omitted(sframe.Error, left)
+	case left > 0:
+		e.omitted(sframe.Note, left)
 	}
 }
 

@@ -7,7 +7,9 @@ package gate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/module"
@@ -58,10 +60,13 @@ type Finding struct {
 // key is what makes findings the same in two builds: not addresses, which change.
 func (f *Finding) key() [3]string { return [3]string{f.ID, f.Function, f.Field} }
 
-// Covered returns the share of the code with unwind tables that .sframe covers; 1 if
-// there is no such code.
+// Covered returns the share of the code with unwind tables that .sframe covers, or of
+// all code if .sframe is the only table; 1 if there is no such code.
 func (f *File) Covered() float64 {
 	tables := f.Code - f.Neither
+	if f.CFI == 0 {
+		tables = f.Code
+	}
 	if tables == 0 {
 		return 1
 	}
@@ -75,11 +80,17 @@ type examination struct {
 	image  *elfx.File
 	code   []elfx.Code
 	index  map[[3]string]int // of findings
-	left   int               // findings beyond maxFindings
+	kept   map[sframe.Severity]int
+	left   map[sframe.Severity]int // findings beyond maxFindings
 }
 
-// maxFindings bounds the findings of a file in which everything is wrong.
+// maxFindings bounds the findings of each severity, of a file in which everything is
+// wrong. Notes leave room for errors.
 const maxFindings = 2000
+
+func newExamination(f *File) *examination {
+	return &examination{File: f, index: map[[3]string]int{}, kept: map[sframe.Severity]int{}, left: map[sframe.Severity]int{}}
+}
 
 // Examine finds out what is wrong with the SFrame sections of the ELF file in data. The
 // error says why the file cannot be read.
@@ -93,8 +104,8 @@ func Examine(path, name string, data []byte) (*File, error) {
 	}
 	defer set.Close()
 	m := set.Only()
-	e := &examination{File: &File{Path: path, Name: name, Arch: set.Image().Arch.Name}, module: m, image: m.Image(), index: map[[3]string]int{}}
-	e.code = e.image.Code()
+	e := newExamination(&File{Path: path, Name: name, Arch: set.Image().Arch.Name})
+	e.module, e.image, e.code = m, m.Image(), m.Image().Code()
 	e.Kind = kindOf(e.image)
 	e.sizes()
 	e.layout()
@@ -161,10 +172,11 @@ func (e *examination) add(f Finding) {
 		e.Findings[i].Count += f.Count
 		return
 	}
-	if len(e.Findings) == maxFindings {
-		e.left++
+	if e.kept[f.Severity] == maxFindings {
+		e.left[f.Severity] += f.Count
 		return
 	}
+	e.kept[f.Severity]++
 	e.index[f.key()] = len(e.Findings)
 	e.Findings = append(e.Findings, f)
 }
@@ -174,9 +186,17 @@ func (e *examination) found(id, field, format string, args ...any) {
 	e.add(Finding{ID: id, Severity: kinds[id].severity, Field: field, Off: -1, Msg: fmt.Sprintf(format, args...)})
 }
 
+// omitted adds that findings are left out, of which the worst has a severity. Count says
+// how many, so that a baseline notices more of them.
+func (e *examination) omitted(severity sframe.Severity, n int) {
+	e.add(Finding{ID: "too-many-findings", Severity: severity, Field: severity.String(), Off: -1, Msg: "more findings are left out", Count: n})
+}
+
 func (e *examination) finish() {
-	if e.left > 0 {
-		e.found("too-many-findings", "", "%d more findings are left out", e.left)
+	for _, severity := range slices.Sorted(maps.Keys(e.left)) {
+		n := e.left[severity]
+		e.kept[severity], e.left[severity] = 0, 0
+		e.omitted(severity, n)
 	}
 	slices.SortStableFunc(e.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Function, b.Function), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Addr, b.Addr))
@@ -191,7 +211,18 @@ func (e *examination) function(addr uint64) string {
 		return ""
 	}
 	if locs := names.Lookup(addr, nil); len(locs) > 0 && locs[0].Offset == 0 {
-		return locs[0].Func
+		return shorten(locs[0].Func)
 	}
 	return ""
+}
+
+// maxName bounds the names of functions, in bytes: 2,000 findings of a file may each
+// have one.
+const maxName = 256
+
+func shorten(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxName], "") + "…"
 }

@@ -54,7 +54,7 @@ func (r *Report) junit(w io.Writer) error {
 	for _, v := range r.Verdicts {
 		add(v.junit())
 	}
-	for _, u := range r.Unread {
+	for _, u := range r.unread() {
 		u = display.Text(u)
 		add(junitSuite{Name: u, Tests: 1, Errors: 1, Cases: []junitCase{{Class: u, Name: "read", Error: &junitMessage{Message: u, Type: "unread"}}}})
 	}

@@ -21,8 +21,11 @@ const (
 )
 
 // Linked reports whether the dynamic linker, or the kernel, loads such a file by its
-// segments.
+// segments, and finds the section by one.
 func (k Kind) Linked() bool { return k == Program || k == Library }
+
+// Final reports whether no linker has anything left to do with such a file.
+func (k Kind) Final() bool { return k.Linked() || k == Kernel }
 
 // ErrForeign is for ELF files that are not of the machines that SFrame is defined for,
 // or that are core files.

@@ -43,7 +43,7 @@ var kinds = map[string]kind{
 	// Thresholds.
 	"coverage-low":      {sframe.Error, "less of the code with unwind tables has .sframe than --min-coverage asks for"},
 	"size-large":        {sframe.Error, "the section is larger, beside .eh_frame, than --max-size allows"},
-	"too-many-findings": {sframe.Note, "there are more findings than are kept"},
+	"too-many-findings": {sframe.Note, "there are more findings than are kept; it is an error if errors may be among those left out, and a warning if warnings may"},
 }
 
 // Kinds returns the severities of the findings that only this package has.

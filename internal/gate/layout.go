@@ -75,18 +75,27 @@ func (e *examination) format() {
 	list, _ := SectionFindings(e.module)
 	for _, f := range append(FileFindings(e.module), list...) {
 		severity := f.Severity
-		if e.Kind.Linked() && hidesWhenLinked[f.ID] {
+		if hides(f.ID, e.Kind) {
 			severity = sframe.Error
 		}
 		e.add(Finding{ID: f.ID, Severity: severity, Field: f.Field, Off: f.Off, Msg: f.Msg})
 	}
 }
 
-// hidesWhenLinked are findings that are errors in a linked file, since most readers do
-// not find all functions: the kernel patches, glibc and libsframe read one sorted table,
-// which PT_GNU_SFRAME leads to.
-var hidesWhenLinked = map[string]bool{
-	"sections-several": true, "segment-missing": true, "segment-address": true, "tables-unmerged": true, "versions-mixed": true, "unsorted": true,
+// hides reports whether a finding is an error in a file of this kind, since most readers
+// do not find all functions: the kernel patches, glibc and libsframe read one sorted
+// table, which PT_GNU_SFRAME leads to. The kernel finds its own table by a symbol, and
+// sorts that of a module when it loads it.
+func hides(id string, k Kind) bool {
+	switch id {
+	case "sections-several", "tables-unmerged", "versions-mixed":
+		return k != Object
+	case "unsorted":
+		return k.Final()
+	case "segment-missing", "segment-address":
+		return k.Linked()
+	}
+	return false
 }
 
 // layout adds findings that the bytes of the section do not show.
@@ -94,14 +103,14 @@ func (e *examination) layout() {
 	sects := e.image.SFrameSections()
 	for _, s := range sects {
 		switch {
-		case s.Size == 0 && e.Kind.Linked():
+		case s.Size == 0 && e.Kind.Final():
 			e.found("section-empty", "sh_size", "section %s has no bytes, although the file is linked", s.Name)
 		case s.Size == 0:
 			e.found("section-empty-object", "sh_size", "section %s has no bytes", s.Name)
-		case !e.Kind.Linked():
+		case e.Kind == Object:
 		case s.Flags&elfx.SectAlloc == 0:
 			e.found("section-not-loaded", "sh_flags", "section %s has no SHF_ALLOC", s.Name)
-		case !loaded(e.image, s):
+		case e.Kind.Final() && !loaded(e.image, s):
 			e.found("section-not-loaded", "sh_addr", "section %s is at %#x, which no PT_LOAD covers", s.Name, s.Addr)
 		}
 	}

@@ -71,7 +71,7 @@ func (p *Policy) Judge(f *File) *Verdict {
 
 // thresholds adds findings for what a file does not reach.
 func (p *Policy) thresholds(f *File) {
-	e := examination{File: f, index: map[[3]string]int{}}
+	e := newExamination(f)
 	switch covered := f.Covered(); {
 	case !f.HasSFrame:
 		if p.Required && f.Code > 0 {

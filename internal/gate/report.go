@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/sfcore/sfcore/internal/display"
@@ -18,10 +19,54 @@ type Report struct {
 	// Without is the number of ELF files that have no section and need none, and
 	// Skipped that of files of other kinds in directories.
 	Without, Skipped int
-	// Unread says what could not be read, and why.
+	// Unread says what could not be read, and why. More is how many others there are.
 	Unread []string
+	More   int
+	// LeftOut is the number of findings that are not listed: see [Report.Add].
+	LeftOut int
 	// Unused are rules of the allow-list that matched nothing.
 	Unused []*Rule
+
+	listed int // findings of Verdicts
+}
+
+// Bounds of a report. An archive of 100 MB may hold a million files of which none can be
+// read, or in each of which much is wrong.
+const (
+	maxUnread = 1000
+	maxListed = 200_000 // findings
+)
+
+// Miss notes a file that could not be read.
+func (r *Report) Miss(err error) {
+	if len(r.Unread) == maxUnread {
+		r.More++
+		return
+	}
+	r.Unread = append(r.Unread, err.Error())
+}
+
+// unread is what could not be read, in words.
+func (r *Report) unread() []string {
+	if r.More == 0 {
+		return r.Unread
+	}
+	return append(slices.Clip(r.Unread), fmt.Sprintf("%d more files", r.More))
+}
+
+// Add adds the verdict on a file. Once there are many findings, it leaves out those that
+// do not fail, and then all but the first that does.
+func (r *Report) Add(v *Verdict) {
+	if r.listed+len(v.Judged) > maxListed {
+		v.Judged = slices.DeleteFunc(v.Judged, func(j Judged) bool { return j.State != New })
+		if r.listed+len(v.Judged) > maxListed {
+			v.Judged = v.Judged[:min(len(v.Judged), 1)]
+		}
+		r.LeftOut += len(v.Findings) - len(v.Judged)
+		v.Judged, v.Findings = slices.Clone(v.Judged), nil
+	}
+	r.listed += len(v.Judged)
+	r.Verdicts = append(r.Verdicts, v)
 }
 
 // Failed returns the number of findings that fail.
@@ -67,7 +112,7 @@ func (r *Report) text(w io.Writer) error {
 	for _, u := range r.Unused {
 		line("the allow-list, line %d: nothing is found that it allows; remove it", u.Line)
 	}
-	for _, u := range r.Unread {
+	for _, u := range r.unread() {
 		line("not judged: %s", u)
 	}
 	line("%s", r.sentence())
@@ -130,6 +175,9 @@ func (r *Report) sentence() string {
 	if r.Skipped > 0 {
 		s += fmt.Sprintf("; %s of other kinds", plural(r.Skipped, "file"))
 	}
+	if r.LeftOut > 0 {
+		s += fmt.Sprintf("; %s not listed", plural(r.LeftOut, "finding"))
+	}
 	return s
 }
 
@@ -144,6 +192,7 @@ type jsonReport struct {
 	Schema  string     `json:"schema"`
 	Verdict string     `json:"verdict"`
 	Failed  int        `json:"failed"`
+	LeftOut int        `json:"findingsLeftOut,omitempty"`
 	Without int        `json:"filesWithout"`
 	Skipped int        `json:"filesSkipped"`
 	Files   []jsonFile `json:"files"`
@@ -192,8 +241,8 @@ type jsonRule struct {
 // json writes the document that docs/sframe-gate.md describes.
 func (r *Report) json(w io.Writer) error {
 	j := jsonReport{
-		Schema: "sfcore.sframe-gate/1", Verdict: "pass", Failed: r.Failed(), Without: r.Without, Skipped: r.Skipped,
-		Files: []jsonFile{}, Unread: append([]string{}, r.Unread...), Unused: []jsonRule{},
+		Schema: "sfcore.sframe-gate/1", Verdict: "pass", Failed: r.Failed(), LeftOut: r.LeftOut, Without: r.Without, Skipped: r.Skipped,
+		Files: []jsonFile{}, Unread: append([]string{}, r.unread()...), Unused: []jsonRule{},
 	}
 	if j.Failed > 0 {
 		j.Verdict = "fail"

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfcore/sfcore/internal/display"
 	"github.com/sfcore/sfcore/sframe"
 )
 
@@ -95,7 +96,7 @@ type (
 func (r *Report) sarif(w io.Writer) error {
 	run := sarifRun{ColumnKind: "utf16CodeUnits", Results: []sarifResult{}, Invocations: []sarifInvocation{{Successful: len(r.Unread) == 0}}}
 	run.Tool.Driver = sarifDriver{Name: "sfcore sframe gate", Version: r.Version}
-	for _, u := range r.Unread {
+	for _, u := range r.unread() {
 		run.Invocations[0].Notifications = append(run.Invocations[0].Notifications, sarifNotification{"error", sarifText{u}})
 	}
 	index := r.sarifRules(&run.Tool.Driver)
@@ -109,7 +110,7 @@ func (r *Report) sarif(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append(text, '\n'))
+	_, err = w.Write(append(display.JSON(text), '\n'))
 	return err
 }
 

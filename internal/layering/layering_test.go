@@ -87,7 +87,7 @@ var imports = map[string]string{
 	"internal/display":          "",
 	"internal/document":         "internal/display internal/elfx internal/limit report",
 	"internal/gate":             "arch cfi internal/display internal/document internal/elfx internal/module sframe sframe/compare",
-	"internal/survey":           "internal/artifact internal/display internal/gate sframe",
+	"internal/survey":           "internal/artifact internal/display internal/document internal/elfx internal/gate sframe",
 	"internal/gate/defect":      "arch internal/elfx sframe",
 	"internal/diff":             "report unwind",
 	"internal/picture":          "internal/diff internal/display report unwind",

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,9 @@ import (
 
 // Read reads a survey that was written as JSON.
 func Read(text []byte) (*Survey, error) {
+	if bytes.Count(text, []byte{'{'}) > maxObjects || bytes.Count(text, []byte{','}) > maxElements {
+		return nil, fmt.Errorf("the survey has more than %d files or %d values", maxObjects, maxElements)
+	}
 	var s Survey
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("it is not a survey: %w", err)
@@ -22,8 +26,42 @@ func Read(text []byte) (*Survey, error) {
 	if s.Schema != Schema {
 		return nil, fmt.Errorf("it is not a survey: its schema is %q, not %q; --format json writes one", s.Schema, Schema)
 	}
+	for i := range s.Rows {
+		if err := s.Rows[i].check(); err != nil {
+			return nil, err
+		}
+	}
 	return New(s.Rows, s.Skipped, s.Unread), nil
 }
+
+// Bounds of a survey that is read: braces, which each row has one or two of, and commas,
+// of which it has some twenty. Distributions have a million files.
+const (
+	maxObjects  = 1 << 20
+	maxElements = 16 << 20
+)
+
+// check reports whether the counts of a row can be true.
+func (r *Row) check() error {
+	c := &r.Counts
+	for _, n := range []uint64{c.Code, c.SFrame, c.CFI, c.Both, c.SFrameBytes, c.CFIBytes, c.FileBytes} {
+		if n > maxCount {
+			return fmt.Errorf("%s: the survey has %d bytes of something, more than any file", r.File, n)
+		}
+	}
+	for _, n := range []int{c.Files, c.WithSFrame, c.Errors, c.Warnings} {
+		if n < 0 || n > maxCount {
+			return fmt.Errorf("%s: the survey has %d of something", r.File, n)
+		}
+	}
+	if c.Both > min(c.SFrame, c.CFI) {
+		return fmt.Errorf("%s: the survey has more code in both tables than in one", r.File)
+	}
+	return nil
+}
+
+// maxCount bounds what a file can have, so that a million files can be added up.
+const maxCount = 1 << 42
 
 // Difference is what changed from one survey to another.
 type Difference struct {

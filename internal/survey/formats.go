@@ -3,7 +3,6 @@ package survey
 import (
 	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -13,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/sfcore/sfcore/internal/display"
+	"github.com/sfcore/sfcore/internal/document"
 )
 
 // Formats are the functions that write surveys, by the name of the format.
@@ -39,10 +39,10 @@ func (s *Survey) text(out io.Writer) error {
 	}
 	var b strings.Builder
 	for _, v := range slices.Sorted(maps.Keys(s.Versions)) {
-		fmt.Fprintf(&b, "SFrame %s: %d files\n", v, s.Versions[v])
+		fmt.Fprintf(&b, "SFrame %s: %d files\n", display.Text(v), s.Versions[v])
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Findings)) {
-		fmt.Fprintf(&b, "%s: %d\n", id, s.Findings[id])
+		fmt.Fprintf(&b, "%s: %d\n", display.Text(id), s.Findings[id])
 	}
 	for _, u := range s.Unread {
 		fmt.Fprintf(&b, "not read: %s\n", display.Text(u))
@@ -65,8 +65,8 @@ func (s *Survey) csv(out io.Writer) error {
 		r := &s.Rows[i]
 		n := func(v uint64) string { return strconv.FormatUint(v, 10) }
 		_ = w.Write([]string{
-			cell(r.Package), cell(r.File), string(r.Kind), r.Arch, strings.Join(r.Versions, "+"), n(r.Code), n(r.SFrame), n(r.CFI), n(r.Both),
-			n(r.SFrameBytes), n(r.CFIBytes), n(r.FileBytes), strconv.Itoa(r.Errors), strconv.Itoa(r.Warnings), r.findings(),
+			cell(r.Package), cell(r.File), cell(string(r.Kind)), cell(r.Arch), cell(strings.Join(r.Versions, "+")), n(r.Code), n(r.SFrame), n(r.CFI), n(r.Both),
+			n(r.SFrameBytes), n(r.CFIBytes), n(r.FileBytes), strconv.Itoa(r.Errors), strconv.Itoa(r.Warnings), cell(r.findings()),
 		})
 	}
 	w.Flush()
@@ -92,6 +92,5 @@ func (r *Row) findings() string {
 }
 
 func (s *Survey) json(out io.Writer) error {
-	e := json.NewEncoder(out)
-	return e.Encode(s)
+	return document.Write(out, s)
 }

@@ -36,7 +36,7 @@ type Journal struct {
 const journalSchema = `{"schema":"sfcore.sframe-survey-journal/1"}`
 
 // maxLine bounds a line of a journal, in bytes: a package may hold 100,000 files.
-const maxLine = 256 << 20
+const maxLine = 64 << 20
 
 // OpenJournal opens a journal, or makes one. A last line that was cut off, as by a crash,
 // is removed.

@@ -2,17 +2,19 @@ package survey
 
 import (
 	"bufio"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/sfcore/sfcore/internal/elfx"
 )
 
 // Owners says which package the files of a root file system come from, by the lists of
 // dpkg. The nil Owners knows no package.
 type Owners map[string]string
 
-// maxOwned bounds the files of all lists. Large installations have a million.
-const maxOwned = 8 << 20
+// maxOwned bounds the files of all lists, which take some 150 bytes each. Large
+// installations have a million.
+const maxOwned = 2 << 20
 
 // FindOwners reads the lists of dpkg below a root, if there are any. Names are relative
 // to the root.
@@ -29,7 +31,7 @@ func FindOwners(root string) Owners {
 }
 
 func (o Owners) add(list string) {
-	f, err := os.Open(list)
+	f, err := elfx.OpenRegular(list)
 	if err != nil {
 		return
 	}

@@ -3,6 +3,7 @@ package survey
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/sfcore/sfcore/internal/artifact"
@@ -75,9 +76,14 @@ func (r *Run) Measure(ctx context.Context, sources []artifact.Source) (*Survey, 
 	return New(rows, skipped, unread), failed
 }
 
+// maxUnread bounds the files of a source that are said not to be readable. An archive of
+// 100 MB may have a million.
+const maxUnread = 100
+
 // source measures one source.
 func (r *Run) source(ctx context.Context, s *artifact.Source) Entry {
 	e := Entry{Path: s.Path, Size: s.Size, Modified: s.Modified}
+	more := 0
 	err := r.Each(s, func(f artifact.File) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -86,6 +92,8 @@ func (r *Run) source(ctx context.Context, s *artifact.Source) Entry {
 		switch {
 		case errors.Is(err, gate.ErrForeign):
 			e.Skipped++
+		case err != nil && len(e.Unread) == maxUnread:
+			more++
 		case err != nil:
 			e.Unread = append(e.Unread, err.Error())
 		default:
@@ -93,6 +101,9 @@ func (r *Run) source(ctx context.Context, s *artifact.Source) Entry {
 		}
 		return nil
 	})
+	if more > 0 {
+		e.Unread = append(e.Unread, fmt.Sprintf("%s: %d more files", s.Path, more))
+	}
 	if errors.Is(err, artifact.ErrNone) {
 		e.Skipped++
 	} else if err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -181,5 +182,44 @@ func TestOwners(t *testing.T) {
 		if o[path] != want {
 			t.Errorf("%s: got %q, want %q", path, o[path], want)
 		}
+	}
+}
+
+// A survey whose counts cannot be true is refused, as is one with more in memory than in
+// the file. The counts are what plots are drawn by.
+func TestReadRefuses(t *testing.T) {
+	row := `{"file":"f","files":1,"codeBytes":9,"codeInSFrame":8,"codeInCFI":8,"codeInBoth":8,"filesWithSFrame":1}`
+	doc := func(rows string) string { return `{"schema":"` + Schema + `","files":[` + rows + `]}` }
+	if s, err := Read([]byte(doc(row))); err != nil || s.Total.Code != 9 {
+		t.Fatalf("got %v, %v", s, err)
+	}
+	for name, rows := range map[string]string{
+		"both":     strings.Replace(row, `"codeInBoth":8`, `"codeInBoth":9`, 1),
+		"large":    strings.Replace(row, `"codeBytes":9`, `"codeBytes":18446744073709551615`, 1),
+		"negative": strings.Replace(row, `"files":1`, `"files":-1`, 1),
+		"rows":     "{}" + strings.Repeat(",{}", maxObjects),
+		"values":   `{"versions":[""` + strings.Repeat(`,""`, maxElements) + `]}`,
+	} {
+		if s, err := Read([]byte(doc(rows))); err == nil {
+			t.Errorf("%s: got %+v, want an error", name, s.Total)
+		}
+	}
+}
+
+// A list that is a pipe is not waited for.
+func TestOwnersOfPipes(t *testing.T) {
+	root := t.TempDir()
+	info := filepath.Join(root, "var/lib/dpkg/info")
+	if err := os.MkdirAll(filepath.Join(info, "a.list"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(info, "b:amd64.list"), []byte("/lib/x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mkfifo", filepath.Join(info, "c.list")).CombinedOutput(); err != nil {
+		t.Skipf("%v: %s", err, out)
+	}
+	if o := FindOwners(root); o["usr/lib/x"] != "b" || len(o) != 2 {
+		t.Errorf("got %v", o)
 	}
 }

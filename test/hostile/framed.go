@@ -125,7 +125,7 @@ func framed() []input {
 			return synth(f, oneCIE(times(600, 0x41, 0x0e, 16, 0x41, 0x0e, 24), textSize))
 		}},
 	}
-	for _, verb := range []string{"compare", "coverage", "check", "dump"} {
+	for _, verb := range []string{"compare", "coverage", "check", "dump", "gate"} {
 		list = append(list, input{"cie-" + verb, "30,000 functions that share a CIE of 4 KB: " + verb, false, func(f *folder) []string {
 			return []string{"sframe", verb, file(f, table(".sframe", 0, sharedRows(30000, 10)), table(".eh_frame", 1, oneCIE(nops(4000), 4)))}
 		}}, input{"overlap-" + verb, "3,000 functions of the whole text with 60 rows each in both tables: " + verb, false, func(f *folder) []string {

@@ -55,7 +55,7 @@ func tabled() []input {
 			return []string{"sframe", "dump", "--format", "json", file(f, shared(1000000, 200))}
 		}},
 	}
-	for _, verb := range []string{"dump", "check", "compare", "coverage"} {
+	for _, verb := range []string{"dump", "check", "compare", "coverage", "gate"} {
 		list = append(list,
 			input{"sframe-" + verb + "-shared", "60,000 functions that share 60,000 rows: " + verb, false, func(f *folder) []string {
 				return []string{"sframe", verb, file(f, shared(60000, 60000), fdes(60000))}
