@@ -2,9 +2,13 @@
 
     python3 host.py SFCORE CORE PROGRAMS
 
-It needs grpcio, and the code that grpcio-tools makes of the protocol:
+It needs grpcio and the code that is made of the protocol, by grpcio-tools
 
     python3 -m grpc_tools.protoc -I ../../plugin/proto --python_out=. --grpc_python_out=. sfcore.proto
+
+or by Debian's protobuf-compiler-grpc:
+
+    protoc -I ../../plugin/proto --python_out=. --grpc_out=. --plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin sfcore.proto
 """
 
 import os
