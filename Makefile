@@ -15,7 +15,7 @@ SYSTEMS := linux/amd64 linux/arm64 linux/s390x darwin/arm64 windows/amd64
 # Packages whose tests know -update.
 GOLDEN = $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | awk '/internal\/testkit[] ]/ { print $$1 }')
 
-.PHONY: help build install test fleet shape api apidiff race lint vulncheck fmt generate golden fuzz torture hostile crash signatures crash-vm mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix e2e-vscode cores field release-dry-run packages-test check
+.PHONY: help build install test fleet shape api apidiff race lint vulncheck fmt generate golden fuzz torture hostile crash signatures crash-vm mutants bench bench-peers bench-growth benchcmp cover cross qemu e2e vsix site e2e-vscode cores field release-dry-run packages-test check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -136,6 +136,9 @@ vsix: ## package the VS Code extension as bin/sfcore.vsix (needs npm)
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o editors/vscode/bin/ ./cmd/sfcore
 	cp LICENSE editors/vscode/
 	mkdir -p bin && cd editors/vscode && npm ci --no-audit --no-fund --ignore-scripts && npx --no-install vsce package --no-dependencies --allow-missing-repository -o ../../bin/sfcore.vsix
+
+site: ## make the site of docs/ and of the commands' help in bin/site, and check its links (needs npm)
+	tools/site/build
 
 e2e-vscode: vsix ## open core files in VS Code and take pictures (needs npm, chromium, libkrb5-dev, a C++ compiler)
 	test/e2e/vscode/run.sh
