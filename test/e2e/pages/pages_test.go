@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }()
 		programs = dir
 		for _, module := range []string{root, root + "/cmd/sfcore-fleet"} {
 			build := exec.Command("go", "build", "-o", dir, ".")
@@ -169,7 +169,7 @@ func TestPattern(t *testing.T) {
 		{"", "", false},
 	} {
 		if got := pattern(strings.Split(tt.want, "\n")).MatchString(tt.got); got != tt.match {
-			t.Error(fmt.Sprintf("%d: %q matches %q: %v", i, tt.want, tt.got, got))
+			t.Errorf("%d: %q matches %q: %v", i, tt.want, tt.got, got)
 		}
 	}
 }
