@@ -5,7 +5,6 @@ package pages
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
