@@ -78,6 +78,11 @@ func startKillable(t *testing.T) *killable {
 // kill ends the host, the plugin or both by SIGKILL.
 func (k *killable) kill(t *testing.T, host, plugin bool) {
 	t.Helper()
+	if host && plugin { // or the host would see the plugin's end, and clean up
+		if err := k.host.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if plugin {
 		if err := syscall.Kill(k.plugin, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
