@@ -288,23 +288,33 @@ func (r *recording) packed(t *testing.T) (list [][]byte) {
 	return list
 }
 
-// A child has the mappings of its parent, and neither has what the other maps later.
+// A child has the mappings of its parent, and neither has what the other maps later, also
+// where there is room behind those that they share.
 func TestForkThenMap(t *testing.T) {
 	r := usual(binary.LittleEndian, "x86_64", 1<<7|1<<8, []uint64{0x7000, 0x400010})
-	for i, pid := range []uint32{5, 6, 6} {
-		r.add(recMmap, 0, func(b *testkit.Bytes) { b.D32(pid, pid).D64(uint64(i+1)<<32, 0x1000, 0).Str("more").Zero(3) })
+	mmap := func(pid uint32, lo uint64) {
+		r.add(recMmap, 0, func(b *testkit.Bytes) { b.D32(pid, pid).D64(lo<<32, 0x1000, 0).Str("more").Zero(3) })
 	}
+	mmap(5, 1) // the third, with room for a fourth
+	r.add(recFork, 0, func(b *testkit.Bytes) { b.D32(7, 5, 7, 5).D64(0) })
+	mmap(5, 2)
+	mmap(7, 3)
+	mmap(7, 4)
 	f, err := Parse(r.file())
-	if err != nil || len(f.Samples) != 2 {
-		t.Fatalf("got %+v, %v", f, err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for i, want := range []string{"[4194304 5242880 4294967296]", "[4194304 5242880 8589934592 12884901888]"} {
-		var got []uint64
-		for _, m := range f.Samples[i].Space.Mappings {
-			got = append(got, m.Lo)
+	got := map[int]string{}
+	for _, s := range f.Spaces {
+		los := []uint64{}
+		for _, m := range s.Mappings {
+			los = append(los, m.Lo>>32)
 		}
-		if fmt.Sprint(got) != want {
-			t.Errorf("process %d: got %v, want %s", i+5, got, want)
+		got[s.PID] = fmt.Sprint(los)
+	}
+	for pid, want := range map[int]string{5: "[0 0 1 2]", 6: "[0 0]", 7: "[0 0 1 3 4]"} {
+		if got[pid] != want {
+			t.Errorf("process %d: got %s, want %s", pid, got[pid], want)
 		}
 	}
 }
