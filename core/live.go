@@ -47,8 +47,9 @@ type AttachOptions struct {
 // memory of the variables of programs and libraries, and reads the process.
 //
 // It is called for some threads at a time, without variables, in several goroutines, and
-// then, unless it has returned nil each time, for all. Attach waits for it no longer than
-// MaxStop.
+// then, unless it has returned nil each time, for all. Before the process stops it is called
+// for practice, with registers of which none is known, and what it returns is ignored.
+// Attach waits for it no longer than MaxStop.
 type FollowFunc func(a *arch.Arch, threads []arch.Regs, vars []memreader.Segment, mem memreader.Reader) []memreader.Segment
 
 const (

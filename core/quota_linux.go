@@ -5,6 +5,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -113,17 +114,35 @@ func (v *visit) awaitQuota() (done func()) {
 // mostly is: with less than two slices, a second processor may get nothing.
 const quotaSlice = 5 * time.Millisecond
 
+// onOne are the visits for which this program is on one processor, and where it may be
+// without them.
+var onOne struct {
+	sync.Mutex
+	visits int
+	all    unix.CPUSet
+}
+
 // onOneProcessor keeps this program on one processor until the returned function is called.
 func onOneProcessor() (restore func()) {
-	var all, one unix.CPUSet
+	onOne.Lock()
+	defer onOne.Unlock()
+	var one unix.CPUSet
 	var cpu uint32
 	_, _, e := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0)
-	if e != 0 || unix.SchedGetaffinity(0, &all) != nil {
+	if e != 0 || onOne.visits == 0 && unix.SchedGetaffinity(0, &onOne.all) != nil {
 		return func() {}
 	}
-	one.Set(int(cpu))
-	setAffinity(&one)
-	return func() { setAffinity(&all) }
+	if onOne.visits++; onOne.visits == 1 {
+		one.Set(int(cpu))
+		setAffinity(&one)
+	}
+	return func() {
+		onOne.Lock()
+		defer onOne.Unlock()
+		if onOne.visits--; onOne.visits == 0 {
+			setAffinity(&onOne.all)
+		}
+	}
 }
 
 // setAffinity says on which processors the threads of this program may run. Those that

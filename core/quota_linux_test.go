@@ -3,8 +3,11 @@ package core
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The smallest quota counts, of the program's control group and of those around it.
@@ -68,5 +71,38 @@ func TestQuotaWait(t *testing.T) {
 	}
 	if processorTime() <= 0 {
 		t.Error("this program has used no processor time")
+	}
+}
+
+// Visits at the same time leave the program where it was: the second begins while it is on
+// one processor, and the first ends before it.
+func TestProcessorsAreRestored(t *testing.T) {
+	var before unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil || before.Count() < 2 {
+		t.Skipf("this program may be on %d processors, %v", before.Count(), err)
+	}
+	now := func() int {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var set unix.CPUSet
+		_ = unix.SchedGetaffinity(0, &set)
+		return set.Count()
+	}
+	procs := runtime.GOMAXPROCS(2)
+	defer runtime.GOMAXPROCS(procs)
+	first, more := onOneProcessor(), moreProcs()
+	second, evenMore := onOneProcessor(), moreProcs()
+	if n := now(); n != 1 || runtime.GOMAXPROCS(0) != visitors {
+		t.Errorf("got %d processors, and %d for Go", n, runtime.GOMAXPROCS(0))
+	}
+	first()
+	more()
+	if n := now(); n != 1 || runtime.GOMAXPROCS(0) != visitors {
+		t.Errorf("after the first: got %d processors, and %d for Go", n, runtime.GOMAXPROCS(0))
+	}
+	second()
+	evenMore()
+	if n := now(); n != before.Count() || runtime.GOMAXPROCS(0) != 2 {
+		t.Errorf("after both: got %d processors, want %d, and %d for Go", n, before.Count(), runtime.GOMAXPROCS(0))
 	}
 }

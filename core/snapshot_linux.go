@@ -34,7 +34,6 @@ func (v *visit) hold(opts *AttachOptions) error {
 	for tid := range v.sleepers.byID {
 		t.known[tid] = true
 	}
-	sleepShort()
 	defer t.reaper()()
 	if _, err := t.seizeNew(false); err != nil {
 		return err

@@ -76,7 +76,3 @@ func moreProcs() (restore func()) {
 		}
 	}
 }
-
-// sleepShort makes this system thread's sleeps as short as they are asked to be, until it
-// ends; others sleep for 50 microseconds more [prctl(2), PR_SET_TIMERSLACK].
-func sleepShort() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }

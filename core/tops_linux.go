@@ -21,8 +21,8 @@ type halted struct {
 // tops copies the top of each stack, and the locks that threads wait for, while the
 // tracer's thread still reads registers. Most stacks are no longer than that. It goes by
 // the mappings as they were before the stop: what was copied was there when the process
-// stood still, whatever is mapped there. Its goroutines begin before the stop and do not
-// sleep: to wake one takes as long as to stop ten threads.
+// stood still, whatever is mapped there. Its goroutines begin before the stop and, if there
+// are few threads, do not sleep: to wake one takes as long as to stop ten threads.
 type tops struct {
 	mem      *carefulMemory
 	arch     *arch.Arch
@@ -63,8 +63,11 @@ const (
 
 // newTops prepares to copy tops, unless a top is more than may be copied of a stack.
 func (v *visit) newTops(opts *AttachOptions) *tops {
-	t := &tops{mem: v.mem, arch: v.arch, maps: v.maps, follow: opts.Follow, room: v.topRoom, words: make(map[uint64]bool, len(v.threads))}
+	t := &tops{mem: v.mem, arch: v.arch, maps: v.maps, room: v.topRoom, words: make(map[uint64]bool, len(v.threads))}
 	t.stacks, t.locks = make([]copied, 0, len(v.threads)+newThreads), make([]copied, 0, len(v.threads)+newThreads)
+	if opts.Memory == 0 { // otherwise there is more anyway
+		t.follow = opts.Follow
+	}
 	if len(v.threads) <= few {
 		t.spinning = spinning
 	}
@@ -117,7 +120,7 @@ func (t *tops) rehearse(s *topScratch) {
 	r := &tops{mem: t.mem, arch: t.arch, maps: t.maps, follow: t.follow, most: topsAtOnce * topSize, words: map[uint64]bool{}}
 	part := slices.Clone(t.asleep)
 	for i := range part {
-		part[i].regs = &s.regs[i]
+		part[i].regs = &s.regs[i] // none is known
 	}
 	r.copy(part, s)
 }
@@ -158,13 +161,12 @@ func (t *tops) tell(h halted) {
 
 // claim returns threads whose tops are now the caller's to copy.
 func (t *tops) claim() []halted {
-	told := int(t.told.Load())
-	if told == 0 {
-		return nil
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	end := min(t.next+topsAtOnce, told)
+	end := min(t.next+topsAtOnce, int(t.told.Load()))
+	if end == t.next { // also before there is a list
+		return nil
+	}
 	part := t.list[t.next:end]
 	t.next = end
 	return part
@@ -180,13 +182,12 @@ type topScratch struct {
 
 // copy copies the tops of some stacks, and the locks that their threads wait for.
 func (t *tops) copy(part []halted, s *topScratch) {
-	stacks, locks := t.plan(part, s)
+	stacks, locks, more := t.plan(part, s)
 	list, copies := s.list[:stacks+locks], s.copies[:stacks+locks]
 	for i, c := range list {
 		copies[i] = memreader.Copy{Addr: c.lo, Data: c.data}
 	}
 	t.mem.ReadAll(copies, nil)
-	more := false
 	for i := range copies {
 		c := &list[i]
 		c.data, c.err = copies[i].Data[:copies[i].N], copies[i].Err
@@ -215,8 +216,9 @@ func (t *tops) follows(part []halted, s *topScratch) bool {
 	return t.follow(t.arch, s.regs[:len(part)], nil, t.mem) != nil
 }
 
-// plan puts into s what to copy, and returns of how many stacks and locks.
-func (t *tops) plan(part []halted, s *topScratch) (stacks, locks int) {
+// plan puts into s what to copy, and returns of how many stacks and locks, and whether it
+// is known already that there is more.
+func (t *tops) plan(part []halted, s *topScratch) (stacks, locks int, more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, h := range part {
@@ -242,7 +244,7 @@ func (t *tops) plan(part []halted, s *topScratch) (stacks, locks int) {
 			locks++
 		}
 	}
-	return stacks, locks
+	return stacks, locks, t.more
 }
 
 // take returns room for a stack.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os/exec"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -226,5 +227,39 @@ func TestApartCopies(t *testing.T) {
 	want := []copied{piece(0, 5, 5), piece(5, 8, 3), piece(8, 9, 0)}
 	if !slices.EqualFunc(got, want, func(a, b copied) bool { return a.span == b.span && bytes.Equal(a.data, b.data) }) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Goroutines that claim while threads are told get each thread once.
+func TestTopsClaim(t *testing.T) {
+	const n = 50 * topsAtOnce
+	for range 20 {
+		tops := &tops{}
+		tops.expect(n)
+		var claimed [3][]uint64
+		var workers sync.WaitGroup
+		for i := range claimed {
+			workers.Go(func() {
+				for {
+					all := tops.all.Load()
+					part := tops.claim()
+					for _, h := range part {
+						claimed[i] = append(claimed[i], h.sp)
+					}
+					if all && len(part) == 0 {
+						return
+					}
+				}
+			})
+		}
+		for i := range n {
+			tops.tell(halted{sp: uint64(i)})
+		}
+		tops.all.Store(true)
+		workers.Wait()
+		got := slices.Sorted(slices.Values(slices.Concat(claimed[:]...)))
+		if len(got) != n || got[0] != 0 || got[n-1] != n-1 || len(slices.Compact(got)) != n {
+			t.Fatalf("got %d threads, want each of %d once", len(got), n)
+		}
 	}
 }
