@@ -1,7 +1,6 @@
 package process
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -108,19 +107,11 @@ func (p *Process) mappingAbove(addr uint64) *core.Mapping {
 
 // load reads an integer of 1, 2, 4 or 8 bytes.
 func (p *Process) load(words *memreader.Words, addr uint64, size int) (uint64, bool) {
-	b, err := words.Bytes(addr, min(size, 8))
-	if err != nil || size < 1 || size > 8 {
+	if size < 1 || size > 8 {
 		return 0, false
 	}
-	v := uint64(0)
-	for i := range b {
-		at := i
-		if !p.img.Arch.BigEndian {
-			at = len(b) - 1 - i
-		}
-		v = v<<8 | uint64(b[at])
-	}
-	return v, true
+	v, err := words.Uint(addr, size)
+	return v, err == nil
 }
 
 // addStack adds what the stack of a thread tells: its functions, and what those noted.
@@ -231,17 +222,12 @@ func (p *Process) abortMessage(pc uint64) string {
 	if err != nil || msg == 0 {
 		return ""
 	}
-	var order binary.ByteOrder = binary.LittleEndian
-	if p.img.Arch.BigEndian {
-		order = binary.BigEndian
-	}
-	head, err := words.Bytes(msg, 4)
+	size, err := words.Uint(msg, 4) // of all of it, in whole pages
 	if err != nil {
 		return ""
 	}
-	size := order.Uint32(head) // of all of it, in whole pages
 	text, err := words.CString(msg+4, maxMessage)
-	if err != nil || len(text) > int(size) {
+	if err != nil || uint64(len(text)) > size {
 		return ""
 	}
 	return text

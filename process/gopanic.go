@@ -12,6 +12,7 @@ import (
 
 // Go's descriptions of types [src/internal/abi/type.go: Type].
 const (
+	goTFlag    = 20 // tflagExtraStar is in it
 	goKind     = 23 // the kind, in the low 5 bits
 	goNameOff  = 40 // 32 bits, from the beginning of the types
 	goKindMask = 31
@@ -122,8 +123,8 @@ func (p *Process) goTypeName(words *memreader.Words, m *module.Module, typ uint6
 	if n, _ := words.R.ReadMem(b, data); n < len(b) {
 		return ""
 	}
-	// The tflag tells whether a "*" is too much in front, which types share names by.
-	if flags, err := words.Uint(typ+20, 1); err == nil && flags&2 != 0 && b[0] == '*' {
+	const extraStar = 2 // a name that a type shares with the pointer to it
+	if flags, err := words.Uint(typ+goTFlag, 1); err == nil && flags&extraStar != 0 && b[0] == '*' {
 		b = b[1:]
 	}
 	return string(b)

@@ -113,10 +113,13 @@ func (w *Walker) instructionsBefore(words *memreader.Words, f *unwind.Frame) uin
 			return f.PC
 		}
 		size, _ := disasm.Measure(w.process.img.Arch, code)
-		if pc-at < uint64(size) {
+		switch {
+		case size <= 0:
+			return f.PC
+		case pc-at < uint64(size):
 			return last[max(0, n-instructionsBefore)%len(last)]
 		}
-		at += uint64(max(size, 1))
+		at += uint64(size)
 	}
 }
 
