@@ -24,9 +24,15 @@ build: ## build bin/sfcore and the programs that it runs
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 	cd cmd/sfcore-fleet && CGO_ENABLED=0 go build -trimpath -o ../../bin/ .
 
-install: build ## install the programs in DESTDIR/PREFIX/bin; PREFIX is /usr/local
-	install -d "$(DESTDIR)$(PREFIX)/bin"
-	install bin/sfcore bin/sfcore-crash bin/sfcore-delve bin/sfcore-plugin "$(DESTDIR)$(PREFIX)/bin"
+install: build ## install programs, manual pages and completions below DESTDIR/PREFIX; PREFIX is /usr/local
+	install -d $(addprefix "$(DESTDIR)$(PREFIX)"/,bin share/man/man1 share/bash-completion/completions share/fish/vendor_completions.d share/zsh/site-functions)
+	install bin/sfcore bin/sfcore-crash bin/sfcore-delve bin/sfcore-fleet bin/sfcore-plugin "$(DESTDIR)$(PREFIX)/bin"
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(date +%s)}; export SOURCE_DATE_EPOCH; units=$$(mktemp -d) && \
+	go run -tags docs ./cmd/sfcore "$(DESTDIR)$(PREFIX)/share/man/man1" && \
+	go run -tags docs ./cmd/sfcore-crash "$(DESTDIR)$(PREFIX)/share/man/man1" "$$units" && rm -r "$$units"
+	bin/sfcore completion bash >"$(DESTDIR)$(PREFIX)/share/bash-completion/completions/sfcore"
+	bin/sfcore completion fish >"$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/sfcore.fish"
+	bin/sfcore completion zsh >"$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_sfcore"
 
 test: ## run all tests
 	go test ./...

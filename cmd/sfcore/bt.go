@@ -58,7 +58,8 @@ a report that bt --format json or jsonl has printed, which is shown as it is.
 
 Without CORE, it is the newest crash that this machine has kept and you may read: in
 the store of sfcore, by systemd-coredump, apport or abrt, or where kernel.core_pattern
-writes cores. With EXE alone, it is the newest crash of that program.
+writes cores. With EXE alone, it is the newest crash of that program: the file itself
+tells whether it is a core or a program.
 
 sfcore looks for programs and libraries below --path, below --sysroot, next to the
 core, and at the path recorded in it. It uses a file only if its build-id is the
