@@ -55,7 +55,7 @@ func (s *session) disassemble(ctx context.Context, args *godap.DisassembleArgume
 	}{make([]instruction, 0, count)}
 	words := snap.words()
 	for i := range lines[:count] {
-		body.Instructions = append(body.Instructions, s.instruction(words, &lines[i], args.ResolveSymbols))
+		body.Instructions = append(body.Instructions, s.instruction(ctx, words, &lines[i], args.ResolveSymbols))
 	}
 	return &body, cancelledOr(ctx, nil)
 }
@@ -63,7 +63,7 @@ func (s *session) disassemble(ctx context.Context, args *godap.DisassembleArgume
 // errNoMemory stands beyond both ends of the address space.
 var errNoMemory = errors.New("no memory")
 
-func (s *session) instruction(words *memreader.Words, l *line, symbols bool) instruction {
+func (s *session) instruction(ctx context.Context, words *memreader.Words, l *line, symbols bool) instruction {
 	var in instruction
 	bytes, text := s.snap.write(words, l)
 	in.Address, in.Instruction = address(l.addr), text
@@ -84,7 +84,7 @@ func (s *session) instruction(words *memreader.Words, l *line, symbols bool) ins
 		}
 	}
 	if at := s.snap.process.Locate(l.addr).Functions; len(at) > 0 && at[0].Line > 0 {
-		if path := s.local(at[0].File); path != "" {
+		if path := s.local(ctx, at[0].File); path != "" {
 			in.Location, in.Line = fileSource(path), at[0].Line
 		}
 	}

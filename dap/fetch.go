@@ -15,9 +15,15 @@ import (
 // remoteFile is a source file that a debuginfod server may have.
 type remoteFile struct{ buildID, file string }
 
+// remotePlace is the first place that was shown in a remote file.
+type remotePlace struct {
+	remoteFile
+	at missingPlace
+}
+
 // remoteSource returns a source to be fetched when it is looked at, or nil if
 // files are not fetched or the frame's cannot be asked for.
-func (s *session) remoteSource(r *report.Frame) *godap.Source {
+func (s *session) remoteSource(r *report.Frame, lookupPC uint64) *godap.Source {
 	if !s.spec.Options.Debuginfod || !path.IsAbs(r.File) || r.Module == "" || strings.Contains(r.Module, "/") {
 		return nil
 	}
@@ -25,7 +31,7 @@ func (s *session) remoteSource(r *report.Frame) *godap.Source {
 	index, known := snap.remoteIDs[f]
 	if !known {
 		index = len(snap.remote)
-		snap.remote = append(snap.remote, f)
+		snap.remote = append(snap.remote, remotePlace{f, missingPlace{r.File, r.Line, uint64(r.PC), lookupPC}})
 		snap.remoteIDs[f] = index
 	}
 	return &godap.Source{
@@ -37,9 +43,9 @@ func (s *session) remoteSource(r *report.Frame) *godap.Source {
 // maxSource bounds the bytes of a source file that is sent.
 const maxSource = 4 << 20
 
-// fetchSource fetches a source file. If the request is cancelled, the file goes
-// on to the cache in the background.
-func (s *session) fetchSource(ctx context.Context, f remoteFile) (string, error) {
+// fetchSource fetches a source file, or returns a page that says why there is none. If
+// the request is cancelled, the file goes on to the cache in the background.
+func (s *session) fetchSource(ctx context.Context, f *remotePlace) (string, error) {
 	type result struct {
 		text string
 		err  error
@@ -49,7 +55,7 @@ func (s *session) fetchSource(ctx context.Context, f remoteFile) (string, error)
 	go func() {
 		name, err := t.FetchSource(f.buildID, f.file)
 		if err != nil {
-			done <- result{"", newError(idReference, "%s: %v; the disassembly view shows the code", oneLine(f.file), err)}
+			done <- result{"", err}
 			return
 		}
 		text, err := readStart(name)
@@ -57,7 +63,10 @@ func (s *session) fetchSource(ctx context.Context, f remoteFile) (string, error)
 	}()
 	select {
 	case r := <-done:
-		return r.text, r.err
+		if r.err != nil {
+			return s.missingPage(ctx, f.at, r.err), cancelledOr(ctx, nil)
+		}
+		return r.text, nil
 	case <-ctx.Done():
 		return "", errCancelled
 	}

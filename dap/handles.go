@@ -14,6 +14,7 @@ const (
 	refObject                    // part addr of what the reference item has: a variable or a part of one
 	refExpression                // expression item of the snapshot, in a frame
 	refRemote                    // source file item that a server may have
+	refMissing                   // page item about what is missing
 	refListing                   // page item of the disassembly of the function at addr
 	refAround                    // the disassembly around addr
 )

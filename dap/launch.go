@@ -25,6 +25,7 @@ type config struct {
 	Sysroot     string    `json:"sysroot"`
 	Paths       []string  `json:"paths"`
 	SourceMap   sourceMap `json:"sourceMap"`
+	SourcePaths []string  `json:"sourcePaths"`
 	StopOnEntry *bool     `json:"stopOnEntry"`
 	Cwd         string    `json:"cwd"`
 	DebugDirs   []string  `json:"debugDirs"`
@@ -162,7 +163,7 @@ func (c *config) localSource(path string) string {
 		for _, r := range m {
 			if rest, ok := strings.CutPrefix(path, r.From); ok && r.From != "" &&
 				(rest == "" || rest[0] == '/' || strings.HasSuffix(r.From, "/")) {
-				return filepath.Join(r.To, rest)
+				return filepath.Join(c.resolve(r.To), rest)
 			}
 		}
 	}

@@ -52,6 +52,7 @@ func (s *session) open(ctx context.Context, raw json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.sources = &workspace{dirs: c.sourceDirs()}
 	if err := s.take(ctx, p); err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (s *session) take(ctx context.Context, p Spec) error {
 		s.started = live.Started
 	}
 	s.drop()
-	s.spec, s.snap = p, newSnapshot(use, stop, t, s.base)
+	s.spec, s.snap = p, newSnapshot(use, stop, t, s.base, s.sources)
 	return nil
 }
 

@@ -26,7 +26,7 @@ func TestOutlines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	warm, named, lines := newSnapshot(t.Context(), func() {}, p, 0), 0, map[int]bool{}
+	warm, named, lines := newSnapshot(t.Context(), func() {}, p, 0, &workspace{}), 0, map[int]bool{}
 	r := rand.New(rand.NewPCG(20, 26))
 	for i := range s.Frames {
 		pc := s.Frames[i].LookupPC()
@@ -39,7 +39,7 @@ func TestOutlines(t *testing.T) {
 			if start == 0 {
 				addr = pc
 			}
-			cold := newSnapshot(t.Context(), func() {}, p, 0)
+			cold := newSnapshot(t.Context(), func() {}, p, 0, &workspace{})
 			want, ok := cold.listingAt(addr, addr)
 			if got, same := warm.listingAt(addr, addr); got != want || same != ok {
 				t.Errorf("%#x: got %+v, %v, want %+v, %v", addr, got, same, want, ok)
@@ -80,7 +80,7 @@ func codeOnly(t *testing.T, at uint64, code []byte) *snapshot {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Close() })
-	return newSnapshot(t.Context(), func() {}, p, 0)
+	return newSnapshot(t.Context(), func() {}, p, 0, &workspace{})
 }
 
 // The line of an address in code without a name is known before the code is disassembled,

@@ -25,6 +25,7 @@ type session struct {
 	greeted bool    // initialize was answered
 	config  *config // of launch or attach; nil before
 	spec    Spec
+	sources *workspace     // that snapshots share
 	snap    *snapshot      // nil before, and while a live process runs
 	base    int            // the first handle that no earlier snapshot used
 	threads []godap.Thread // of the last snapshot, while a live process runs

@@ -29,12 +29,17 @@ type snapshot struct {
 
 	outlines outlines
 
-	remote    []remoteFile
+	remote    []remotePlace
 	remoteIDs map[remoteFile]int // their indexes
+
+	sources    *workspace
+	missing    []missingPlace
+	missingIDs map[missingPlace]int // their indexes
 }
 
-func newSnapshot(ctx context.Context, stop context.CancelFunc, t *process.Process, base int) *snapshot {
+func newSnapshot(ctx context.Context, stop context.CancelFunc, t *process.Process, base int, sources *workspace) *snapshot {
 	s := &snapshot{
+		sources: sources, missingIDs: map[missingPlace]int{},
 		process: t, ctx: ctx, stop: stop, remoteIDs: map[remoteFile]int{}, refs: handles{base: base, ids: map[ref]int{}}, threads: t.Threads(),
 		byID: map[int]*core.Thread{}, ids: map[*core.Thread]int{}, stacks: map[int]*stack{}, files: fileCache{},
 	}

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/sfcore/sfcore/internal/display"
+	"github.com/sfcore/sfcore/report"
+	"github.com/sfcore/sfcore/unwind"
 
 	godap "github.com/google/go-dap"
 )
@@ -21,7 +24,7 @@ const maxFiles = 1 << 16
 
 // local returns where the source file that debug information names is on this
 // machine, "" if it is not.
-func (s *session) local(file string) string {
+func (s *session) local(ctx context.Context, file string) string {
 	if file == "" {
 		return ""
 	}
@@ -29,8 +32,11 @@ func (s *session) local(file string) string {
 	name, known := cache[file]
 	if !known {
 		name = s.config.localSource(file)
-		if st, err := os.Stat(name); err != nil || !st.Mode().IsRegular() {
+		if st, err := os.Stat(name); err != nil || !filepath.IsAbs(name) || !st.Mode().IsRegular() {
 			name = ""
+			if found := s.snap.sources.find(ctx, file); len(found) == 1 {
+				name = found[0]
+			}
 		}
 		if len(cache) >= maxFiles {
 			clear(cache)
@@ -44,28 +50,36 @@ func fileSource(name string) *godap.Source {
 	return &godap.Source{Name: oneLine(path.Base(name)), Path: name}
 }
 
-// sourceOf returns the source of frame i and the line in it: of its file or,
-// where that is not here, of its disassembly; nil if there is neither.
-func (s *session) sourceOf(st *stack, i int) (*godap.Source, int) {
+// sourceOf returns the source of frame i and the line in it: of its file; where there
+// is no debug information, of its disassembly; or else of a page that says what is
+// missing.
+func (s *session) sourceOf(ctx context.Context, st *stack, i int) (*godap.Source, int) {
 	r, f := &st.Frames[i], st.frame(i)
-	if name := s.local(r.File); name != "" {
-		return fileSource(name), r.Line
-	}
-	if src := s.remoteSource(r); src != nil {
+	if name := s.local(ctx, r.File); name != "" {
+		src := fileSource(name)
+		if !strings.HasSuffix(r.File, strings.TrimPrefix(name, "/")) {
+			src.Origin = "found for " + oneLine(r.File)
+		}
 		return src, r.Line
 	}
-	l, ok := s.snap.listingAt(f.LookupPC(), f.PC)
-	if !ok {
-		return nil, 0
+	if src := s.remoteSource(r, f.LookupPC()); src != nil {
+		return src, r.Line
 	}
-	src := s.listingSource(&l)
-	if r.File != "" {
-		src.Origin = fmt.Sprintf("disassembly; %s:%d is not on this machine", oneLine(r.File), r.Line)
-	}
+	src, line := s.generatedSource(r, f)
 	if st.sourced {
 		src.PresentationHint = "deemphasize"
 	}
-	return src, l.line
+	return src, line
+}
+
+// generatedSource returns a source that is no file.
+func (s *session) generatedSource(r *report.Frame, f *unwind.Frame) (*godap.Source, int) {
+	if r.File == "" {
+		if l, ok := s.snap.listingAt(f.LookupPC(), f.PC); ok {
+			return s.listingSource(&l), l.line
+		}
+	}
+	return s.missingSource(r, f.LookupPC())
 }
 
 // Listings are disassembly in the form of a source file: of one function, or
@@ -145,21 +159,21 @@ func (s *session) source(ctx context.Context, args *godap.SourceArguments) (any,
 	if args.Source != nil && args.Source.SourceReference > 0 {
 		id = args.Source.SourceReference
 	}
-	r, ok := snap.refs.get(id, refListing, refAround, refRemote)
+	r, ok := snap.refs.get(id, refListing, refAround, refRemote, refMissing)
 	if !ok {
 		return nil, newError(idReference, "source reference %d is no longer valid", id)
 	}
-	if r.kind == refRemote {
-		text, err := s.fetchSource(ctx, snap.remote[r.item])
+	switch r.kind { //nolint:exhaustive // get returns no others
+	case refRemote:
+		text, err := s.fetchSource(ctx, &snap.remote[r.item])
 		return &godap.SourceResponseBody{Content: text}, err
+	case refMissing:
+		text := s.missingPage(ctx, snap.missing[r.item], nil)
+		return &godap.SourceResponseBody{Content: text, MimeType: "text/plain"}, cancelledOr(ctx, nil)
+	case refAround:
+		return &godap.SourceResponseBody{Content: snap.around(r.addr), MimeType: "text/x-asm"}, nil
 	}
-	text := ""
-	if r.kind == refAround {
-		text = snap.around(r.addr)
-	} else {
-		text = snap.listing(r.addr, r.item)
-	}
-	return &godap.SourceResponseBody{Content: text, MimeType: "text/x-asm"}, nil
+	return &godap.SourceResponseBody{Content: snap.listing(r.addr, r.item), MimeType: "text/x-asm"}, nil
 }
 
 // listing writes a page of the disassembly of the function that begins at start.

@@ -72,7 +72,7 @@ func (s *session) stack(ctx context.Context, id int) (*stack, error) {
 			physical++
 		}
 		st.physical = append(st.physical, physical)
-		st.sourced = st.sourced || s.local(st.Frames[i].File) != ""
+		st.sourced = st.sourced || s.local(ctx, st.Frames[i].File) != ""
 	}
 	snap.stacks[id] = st
 	snap.recent = append(snap.recent, id)
@@ -113,7 +113,7 @@ func (s *session) stackTrace(ctx context.Context, args *godap.StackTraceArgument
 	for i := start; i < min(start+levels, total); i++ {
 		f := godap.StackFrame{Id: snap.refs.id(ref{kind: refFrame, thread: args.ThreadId, frame: i})}
 		if i < len(st.Frames) {
-			s.describeFrame(&f, st, i, args.Format)
+			s.describeFrame(ctx, &f, st, i, args.Format)
 		} else {
 			f.Name, f.PresentationHint = stopLabel(&st.Stop), "label"
 		}
@@ -134,7 +134,7 @@ func stopLabel(stop *report.Stop) string {
 	return "— " + oneLine(text) + " —"
 }
 
-func (s *session) describeFrame(f *godap.StackFrame, st *stack, i int, format *godap.StackFrameFormat) {
+func (s *session) describeFrame(ctx context.Context, f *godap.StackFrame, st *stack, i int, format *godap.StackFrameFormat) {
 	r := &st.Frames[i]
 	f.Name = frameName(r, format)
 	f.InstructionPointerReference = address(uint64(r.PC))
@@ -144,10 +144,8 @@ func (s *session) describeFrame(f *godap.StackFrame, st *stack, i int, format *g
 	if r.Trust != unwind.Full || startsProcess[r.Function] {
 		f.PresentationHint = "subtle"
 	}
-	f.Source, f.Line = s.sourceOf(st, i)
-	if f.Source != nil {
-		f.Column = 1
-	}
+	f.Source, f.Line = s.sourceOf(ctx, st, i)
+	f.Column = 1
 }
 
 // startsProcess has the functions that the system puts below main or below a

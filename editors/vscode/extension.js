@@ -14,8 +14,8 @@ function adapter(context) {
 	return fs.existsSync(bundled) ? bundled : 'sfcore';
 }
 
-/** Adds what the settings say to a configuration. */
-function withSettings(config) {
+/** Adds what the settings say to a configuration, and the folders of the workspace, from which relative paths start. */
+function withSettings(folder, config) {
 	const settings = vscode.workspace.getConfiguration('sfcore');
 	const sysroot = settings.get('sysroot'), paths = settings.get('paths');
 	if (sysroot && !config.sysroot) {
@@ -24,6 +24,9 @@ function withSettings(config) {
 	if (paths && paths.length > 0) {
 		config.paths = [...(config.paths || []), ...paths];
 	}
+	const folders = (vscode.workspace.workspaceFolders || []).map(({ uri }) => uri.fsPath);
+	config.cwd = config.cwd || (folder ? folder.uri.fsPath : folders[0]);
+	config.sourcePaths = config.sourcePaths || folders;
 	return config;
 }
 
@@ -145,10 +148,10 @@ exports.activate = context => {
 		vscode.debug.registerDebugConfigurationProvider('sfcore', {
 			async resolveDebugConfiguration(folder, config) {
 				if (config.type) {
-					return withSettings(config);
+					return withSettings(folder, config);
 				}
 				const core = await pickCore(); // started without a configuration
-				return core && withSettings({ type: 'sfcore', request: 'attach', name: 'Open core file', coreFile: core.fsPath });
+				return core && withSettings(folder, { type: 'sfcore', request: 'attach', name: 'Open core file', coreFile: core.fsPath });
 			},
 		}),
 	);
