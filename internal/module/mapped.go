@@ -145,7 +145,9 @@ func (h headers) fits(_ *site, f *elfx.File) error {
 	// build-id to which no program header leads, as in Go programs.
 	inMemory := h.file.Bytes(elfHeaderSize, minPage-elfHeaderSize)
 	inFile := f.Bytes(elfHeaderSize, uint64(len(inMemory)))
-	if first := f.Prog(elfx.ProgLoad); first != nil && first.Flags&elfx.ProgWrite == 0 && !bytes.Equal(inFile, inMemory) {
+	rest, same := bytes.CutPrefix(inMemory, inFile)
+	same = same && len(bytes.Trim(rest, "\x00")) == 0 // memory has zeros behind a file shorter than a page
+	if first := f.Prog(elfx.ProgLoad); first != nil && first.Flags&elfx.ProgWrite == 0 && !same {
 		return errors.New("its first page differs from the one in memory")
 	}
 	return nil

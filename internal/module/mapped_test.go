@@ -2,6 +2,7 @@ package module
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
@@ -136,6 +137,15 @@ func TestHeadersFit(t *testing.T) {
 		return parsed(t, data)
 	}
 	mem := build(func([]byte) {})
+	// short is a file that does not fill its page, behind which memory has something.
+	short := elfOf(elfx.TypeDyn, 0, testkit.ELFSection{Name: ".text", Type: elfx.SectProgbits, Flags: elfx.SectAlloc, Addr: 0x1000, Data: make([]byte, 8)}).File()
+	for behind, want := range map[byte]string{0: "", 1: "its first page differs from the one in memory"} {
+		page := append(slices.Clone(short), make([]byte, minPage-len(short))...)
+		page[minPage-1] = behind
+		if err := (headers{parsed(t, page)}).fits(nil, parsed(t, short)); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("a short file with %d behind it: got %v, want %q", behind, err, want)
+		}
+	}
 	writable := func(data []byte) { data[64+4] |= elfx.ProgWrite }
 	for name, tt := range map[string]struct {
 		memory *elfx.File
