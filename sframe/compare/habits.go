@@ -24,6 +24,7 @@ var Habits = []Habit{
 	{"inexpressible", true, "the function has a row that its version of SFrame, or the assembler for this architecture, cannot express, so the whole function is left out"},
 	{"plt-got-offset", false, "GNU ld writes the rows of .plt for .plt.got, whose entries push nothing: the CFA is 8 too high in the whole entry or at its end"},
 	{"plt-sec-offset", false, "GNU ld 2.40 writes the rows of PLT0 for the first entry of .plt.sec"},
+	{"plt-sec-overlap", false, "GNU ld 2.40 writes a function of 32 bytes behind a .plt.sec that has one entry: it lies over the code that follows"},
 	{"plt-ibt-start", false, "GNU ld up to 2.43 writes the rows of entries without endbr64 for entries that begin with it; their push is at offset 4, not 6"},
 	{"plt-missing", false, "lld, mold and, on aarch64, GNU ld write no SFrame functions for PLTs"},
 	{"cfa-register-ignored", false, "gas 2.40 ignores the register of a CFA that is neither SP nor FP, and writes SP"},
@@ -31,7 +32,8 @@ var Habits = []Habit{
 	{"fp-register-ignored", false, "LLVM ignores rules that say that the frame pointer is in another register"},
 	{"fp-as-ra", false, "on aarch64 gas 2.40 writes the offset of FP where RA is not saved; readers take it for the offset of RA"},
 	{"ra-offset-truncated", false, "gas 2.46 and 2.47 ignore the offset of RA when they choose the word size of a flexible row, and cut the offset off"},
-	{"fp-restore-ignored", false, "gas 2.44 to 2.47 ignores .cfi_restore of the frame pointer if the rule that it undoes was set before the function's first advance: the row keeps the place where the frame pointer was not yet saved"},
+	{"ra-restore-ignored", false, "gas 2.46 and 2.47 ignore .cfi_restore of the return address on amd64: the row keeps the place where it was before"},
+	{"fp-restore-ignored", false, "gas up to 2.47 and LLVM ignore .cfi_restore of the frame pointer if the rule that it undoes was set before the function's first advance: the row keeps the place where the frame pointer was not yet saved"},
 	{"undefined-sticks", false, "gas 2.46 and 2.47 do not end the undefined state of RA on amd64 at .cfi_offset"},
 }
 
@@ -50,6 +52,9 @@ func (c *comparison) habit(d *Difference) string {
 	section := c.Section(d.Lo)
 	// pushed: calls push the return address, and rows do not tell where it is.
 	pushed := c.Arch.SFrame.FixedRA != 0
+	if c.version <= sframe.V1 && c.overlapped(d) {
+		return "plt-sec-overlap"
+	}
 	switch d.Cause { //nolint:exhaustive // the others have no known habits
 	case OutermostMark:
 		switch {
@@ -68,6 +73,8 @@ func (c *comparison) habit(d *Difference) string {
 			return "plt-ibt-start"
 		case d.Field == "ra" && truncated(d.SFrame.RA.Off, d.CFI.RA.Off):
 			return "ra-offset-truncated"
+		case d.Field == "ra" && c.raRestored(d):
+			return "ra-restore-ignored"
 		}
 	case RuleLost:
 		switch {
@@ -84,7 +91,10 @@ func (c *comparison) habit(d *Difference) string {
 		}
 	case WrongRule:
 		fp := arch.SameValue(c.Arch.FP)
-		if d.Field == "fp" && c.version >= sframe.V2 && d.CFI.FP == fp && d.SFrame.FP == arch.AtCFA(d.SFrame.FP.Off) {
+		if d.Field == "ra" && c.raRestored(d) {
+			return "ra-restore-ignored"
+		}
+		if d.Field == "fp" && d.CFI.FP == fp && d.SFrame.FP == arch.AtCFA(d.SFrame.FP.Off) {
 			return "fp-restore-ignored"
 		}
 		if d.Field == "ra" && c.version <= sframe.V1 && c.Arch.LR != arch.NoReg && d.SFrame.RA == d.CFI.FP {
@@ -92,6 +102,21 @@ func (c *comparison) habit(d *Difference) string {
 		}
 	}
 	return ""
+}
+
+// overlapped reports whether a row is that of an entry of .plt.sec, and the code is at
+// most 32 bytes behind that section.
+func (c *comparison) overlapped(d *Difference) bool {
+	const entry = 16
+	return !strings.HasPrefix(c.Section(d.Lo), ".plt") && (c.Section(d.Lo-entry) == ".plt.sec" || c.Section(d.Lo-2*entry) == ".plt.sec") &&
+		d.SFrame != nil && d.SFrame.CFA == arch.RegOffset(c.Arch.SP, 8)
+}
+
+// raRestored reports whether the return address is where calls push it, but SFrame has
+// another place that only rows of version 3 can have.
+func (c *comparison) raRestored(d *Difference) bool {
+	fixed := int64(c.Arch.SFrame.FixedRA)
+	return c.version == sframe.V3 && fixed != 0 && d.CFI.RA == arch.AtCFA(fixed)
 }
 
 // Explain compares a row of SFrame with the row that call frame information has for

@@ -60,6 +60,7 @@ func TestCauses(t *testing.T) {
 		{"wrong offset", ".text", sframe.V3, arch.AMD64, with(func(r *arch.Row) { r.CFA.Off = 16 }), nil, "wrong offset/cfa/"},
 		{"wrong rule", ".text", sframe.V3, arch.AMD64, with(func(r *arch.Row) { r.FP = arch.AtCFA(-16) }), []byte{regRule, 6, 10}, "wrong rule/fp/"},
 		{"restored FP in gas", ".text", sframe.V3, arch.AMD64, with(func(r *arch.Row) { r.FP = arch.AtCFA(-16) }), nil, "wrong rule/fp/fp-restore-ignored"},
+		{"restored FP in gas 2.40", ".text", sframe.V1, arch.AMD64, with(func(r *arch.Row) { r.FP = arch.AtCFA(-16) }), nil, "wrong rule/fp/fp-restore-ignored"},
 		{"FP lost", ".text", sframe.V3, arch.AMD64, usual, []byte{offset | 6, 2}, "rule lost/fp/"},
 		{"FP undefined", ".text", sframe.V3, arch.AMD64, usual, []byte{undefined, 6}, ""},
 		{"signal", ".text", sframe.V3, arch.AMD64, with(func(r *arch.Row) { r.Signal = true }), nil, "signal mark//"},
@@ -67,6 +68,8 @@ func TestCauses(t *testing.T) {
 		{"outermost", ".text", sframe.V3, arch.AMD64, usual, []byte{undefined, 16}, "outermost mark//"},
 		{"outermost in V2", ".text", sframe.V2, arch.AMD64, usual, []byte{undefined, 16}, "outermost mark//outermost-before-v3"},
 		{"RA offset of gas 2.46", ".text", sframe.V3, arch.AMD64, with(func(r *arch.Row) { r.RA = arch.AtCFA(112) }), []byte{offset | 16, 50}, "wrong offset/ra/ra-offset-truncated"},
+		{"restored RA in gas 2.47", ".text", sframe.V3, arch.AMD64, with(func(r *arch.Row) { r.RA = arch.SameValue(2) }), nil, "wrong rule/ra/ra-restore-ignored"},
+		{"restored RA at another offset", ".text", sframe.V3, arch.AMD64, with(func(r *arch.Row) { r.RA = arch.AtCFA(-24) }), nil, "wrong offset/ra/ra-restore-ignored"},
 		{"RA in gas 2.44", ".text", sframe.V2, arch.AMD64, usual, []byte{regRule, 16, 1}, "rule lost/ra/ra-rule-ignored"},
 		{"CFA in gas 2.40", ".text", sframe.V1, arch.AMD64, with(func(r *arch.Row) { r.CFA.Off = 16 }), []byte{defCFA, 10, 16}, "rule lost/cfa/cfa-register-ignored"},
 		{"FP in LLVM", ".text", sframe.V2, arch.AMD64, usual, []byte{regRule, 6, 11}, "rule lost/fp/fp-register-ignored"},
@@ -75,7 +78,7 @@ func TestCauses(t *testing.T) {
 		{".plt.sec", ".plt.sec", sframe.V1, arch.AMD64, with(func(r *arch.Row) { r.CFA.Off = 24 }), nil, "wrong offset/cfa/plt-sec-offset"},
 		{".plt", ".plt", sframe.V2, arch.AMD64, usual, []byte{defCFA, 7, 16}, "wrong offset/cfa/plt-ibt-start"},
 	}
-	known := map[string]bool{"": true, "undefined-sticks": true, "signal-without-rows": true, "inexpressible": true, "plt-missing": true} // the last in TestVectors and TestCorpus
+	known := map[string]bool{"": true, "undefined-sticks": true, "signal-without-rows": true, "inexpressible": true, "plt-missing": true, "plt-sec-overlap": true} // the last in TestVectors, TestCorpus and TestOverlap
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			abi, ra, start := sframe.AMD64LE, uint8(16), amd64Start
@@ -110,6 +113,28 @@ func TestCauses(t *testing.T) {
 	for _, h := range compare.Habits {
 		if !known[h.ID] {
 			t.Errorf("no test shows %s", h.ID)
+		}
+	}
+}
+
+// A function of .plt.sec that lies over the code behind it.
+func TestOverlap(t *testing.T) {
+	over := sframe.FuncRows{Start: codeAt, Size: codeSize, RepSize: 16, Rows: []sframe.RowAt{{Row: arch.Row{CFA: arch.RegOffset(7, 8), RA: arch.AtCFA(-8), FP: arch.SameValue(6)}}}}
+	for version, want := range map[sframe.Version]string{sframe.V1: "plt-sec-overlap", sframe.V2: ""} {
+		b := sframe.Builder{Version: version, ABI: sframe.AMD64LE, FixedRA: -8, Funcs: []sframe.FuncRows{over}}
+		data, err := b.Append(nil, 0x4000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := pair(t, arch.AMD64, data, ehFrame(binary.LittleEndian, 16, []byte{defCFA, 7, 16, offset | 16, 1}, nil), "")
+		m.Section = func(addr uint64) string {
+			if addr < codeAt {
+				return ".plt.sec"
+			}
+			return ".text"
+		}
+		if r := compare.Compare(m); len(r.Differences) != 1 || r.Differences[0].Habit != want {
+			t.Errorf("version %v: got %+v, want %q", version, r.Differences, want)
 		}
 	}
 }

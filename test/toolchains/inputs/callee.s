@@ -1,0 +1,6 @@
+# The library that the inputs about PLTs call.
+	.include "common.inc"
+	.text
+	function callee
+	ret
+	end callee
