@@ -275,8 +275,7 @@ func (w *diffText) stack(s *diff.Stack) {
 		ids  []int
 	}{{"before", s.Before}, {"after", s.After}} {
 		if len(side.ids) > 0 {
-			b = append(b, "  "+side.name...)
-			b = append(b, strings.TrimPrefix(string(appendIDs(nil, side.ids)), " ")...)
+			b = w.text.ids(b, "  "+side.name+" ids ", idRanges(side.ids))
 		}
 	}
 	for i := range s.Frames {
@@ -332,7 +331,7 @@ func (w *diffText) course(c *diff.Course, what string) {
 	fmt.Fprintf(w.out, "\n%s; threads by moment: %s%s\n", what, strings.Trim(fmt.Sprint(shown), "[]"), more)
 	var b []byte
 	if len(c.Stayed) > 0 {
-		b = appendIDs(b, c.Stayed)
+		b = w.text.ids(b, "  ids ", idRanges(c.Stayed))
 	}
 	for i := range c.Frames {
 		b = w.text.frame(b, &c.Frames[i])

@@ -65,7 +65,7 @@ func (w *goroutineText) goroutine(r *report.Goroutine) []byte {
 	}
 	b = append(b, '\n')
 	if len(r.IDs) > 1 {
-		b = appendIDs(b, r.IDs)
+		b = w.ids(b, "  ids ", idRanges(r.IDs))
 	}
 	for i := range r.Frames {
 		f := &r.Frames[i]

@@ -83,7 +83,7 @@ func (m *markdownFormat) thread(b []byte, r *document.Thread) []byte {
 // frames returns the stack as text, without what only a debugger needs.
 func (m *markdownFormat) frames(r *document.Thread) (b []byte) {
 	if len(r.TIDs) > 1 {
-		b = appendIDs(b, r.TIDs)
+		b = m.text.ids(b, "  ids ", idRanges(r.TIDs))
 	}
 	for i := range r.Frames {
 		if left := len(r.Frames) - firstFrames - lastFrames; left > 1 && i >= firstFrames && i < firstFrames+left {

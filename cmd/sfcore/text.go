@@ -110,7 +110,7 @@ func (w *textFormat) thread(b []byte, r *document.Thread) []byte {
 	}
 	b = append(b, '\n')
 	if len(r.TIDs) > 1 {
-		b = appendIDs(b, r.TIDs)
+		b = w.ids(b, "  ids ", idRanges(r.TIDs))
 	}
 	own := *w
 	if w.memos != nil {
@@ -120,15 +120,16 @@ func (w *textFormat) thread(b []byte, r *document.Thread) []byte {
 	return own.scene(own.stop(own.frames(b, r.Frames), &r.Stop), r.Scene)
 }
 
-// maxRanges is how many ids and ranges of ids of a group are printed: a few lines.
-const maxRanges = 100
+// ids appends the ids of threads or goroutines behind what they are of.
+func (w *textFormat) ids(b []byte, first, ids string) []byte {
+	return append(w.wrap(append(b, first...), len(first), len(first), ids), '\n')
+}
 
-// appendIDs appends the ids of threads or goroutines with the same stack, in order.
-func appendIDs[T int | int64](b []byte, ids []T) []byte {
-	b = append(b, "  ids"...)
+// idRanges returns ids in order, with a hyphen where at least three follow each other.
+func idRanges[T int | int64](ids []T) string {
+	var b []byte
 	ids = slices.Sorted(slices.Values(ids))
-	ranges := 0
-	for i := 0; i < len(ids); ranges++ {
+	for i := 0; i < len(ids); {
 		last := i
 		for last+1 < len(ids) && ids[last+1] == ids[last]+1 {
 			last++
@@ -136,17 +137,16 @@ func appendIDs[T int | int64](b []byte, ids []T) []byte {
 		if last < i+2 { // two are shorter by themselves
 			last = i
 		}
-		if ranges == maxRanges {
-			b = fmt.Appendf(b, " and %d more", len(ids)-i)
-			break
+		if i > 0 {
+			b = append(b, ' ')
 		}
-		b = strconv.AppendInt(append(b, ' '), int64(ids[i]), 10)
+		b = strconv.AppendInt(b, int64(ids[i]), 10)
 		if last > i {
 			b = strconv.AppendInt(append(b, '-'), int64(ids[last]), 10)
 		}
 		i = last + 1
 	}
-	return append(b, '\n')
+	return string(b)
 }
 
 func (w *textFormat) stop(b []byte, s *report.Stop) []byte {

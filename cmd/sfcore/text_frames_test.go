@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,27 +82,39 @@ func TestPart(t *testing.T) {
 	}
 }
 
-func TestAppendIDs(t *testing.T) {
-	odd := make([]int, maxRanges+5)
+// All ids of a group are printed, however many there are, in lines that fit the terminal.
+func TestIDs(t *testing.T) {
+	odd := make([]int, 1000)
 	for i := range odd {
-		odd[i] = 2 * i
+		odd[i] = 1000 + 2*i
 	}
+	every := strings.Trim(fmt.Sprint(odd), "[]")
 	for _, tt := range []struct {
 		ids  []int
 		want string
 	}{
-		{[]int{5}, "  ids 5\n"},
-		{[]int{6, 5}, "  ids 5 6\n"},
-		{[]int{7, 5, 6, 9}, "  ids 5-7 9\n"},
-		{[]int{1, 3, 4, 5, 6, 8, 9}, "  ids 1 3-6 8 9\n"},
-		{odd, " 198 and 5 more\n"},
+		{[]int{5}, "5"},
+		{[]int{6, 5}, "5 6"},
+		{[]int{7, 5, 6, 9}, "5-7 9"},
+		{[]int{1, 3, 4, 5, 6, 8, 9}, "1 3-6 8 9"},
+		{odd, every},
 	} {
-		if got := string(appendIDs(nil, tt.ids)); !strings.HasSuffix(got, tt.want) {
-			t.Errorf("%v: got %q, want %q", tt.ids, got, tt.want)
+		before := slices.Clone(tt.ids)
+		if got := idRanges(tt.ids); got != tt.want {
+			t.Errorf("%d ids: got %.200q, want %.200q", len(tt.ids), got, tt.want)
+		}
+		if !slices.Equal(tt.ids, before) {
+			t.Errorf("%d ids were changed", len(tt.ids))
 		}
 	}
-	if odd[1] != 2 {
-		t.Error(fmt.Sprint("the ids were changed: ", odd))
+	text := string((&textFormat{width: 80}).ids(nil, "  ids ", idRanges(odd)))
+	if got := strings.Join(strings.Fields(text), " "); got != "ids "+every {
+		t.Errorf("got %.200q", text)
+	}
+	for line := range strings.Lines(text) {
+		if n := len(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("a line has %d columns: %s", n, line)
+		}
 	}
 }
 
