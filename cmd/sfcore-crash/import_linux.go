@@ -29,6 +29,17 @@ type importCommand struct {
 	workers  int
 	maxTime  time.Duration
 	reader   crash.ReaderOptions
+	format   formatFlag
+}
+
+// importedDocument is what "import --format json" prints.
+type importedDocument struct {
+	Schema   string `json:"schema"`
+	All      int    `json:"all"`
+	Imported int    `json:"imported"`
+	Known    int    `json:"known"` // imported before
+	Without  int    `json:"withoutCore"`
+	Failed   int    `json:"failed"` // to be tried again the next time
 }
 
 func newImportCommand(s *settings) *cobra.Command {
@@ -59,10 +70,14 @@ store of theirs, which --store names.`,
 	f.IntVar(&c.workers, "workers", c.workers, "read so many cores at once")
 	f.DurationVar(&c.maxTime, "max-time", c.maxTime, "end the reading of a core after this time")
 	f.StringArrayVar(&c.reader.Paths, "path", nil, "search `PATH`, a file or a directory, for programs and libraries")
+	c.format.add(cmd, either)
 	return cmd
 }
 
 func (c *importCommand) run(cmd *cobra.Command, from string) error {
+	if err := c.format.check(); err != nil {
+		return err
+	}
 	config, err := c.settings.read()
 	if err != nil {
 		return err
@@ -121,7 +136,13 @@ func (c *importCommand) run(cmd *cobra.Command, from string) error {
 	if err := errors.Join(err, kept.Trim()); err != nil {
 		return fmt.Errorf("%w; %s", err, sumText(sum))
 	}
-	return printed(cmd, func(out io.Writer) { fmt.Fprintln(out, sumText(sum)) })
+	return printed(cmd, func(out io.Writer) {
+		if c.format.name == "json" {
+			writeJSON(out, importedDocument{"sfcore.crash-import/1", sum.All, sum.Imported, sum.Known, sum.Missing, sum.Failed})
+			return
+		}
+		fmt.Fprintln(out, sumText(sum))
+	})
 }
 
 const (
@@ -161,11 +182,7 @@ func (c *importCommand) one(ctx context.Context, config *crash.Config, reader fu
 }
 
 // listForeign lists what others have kept, as [newListCommand] lists the store.
-func listForeign(cmd *cobra.Command, from, root string) error {
-	format := cmd.Flag("format").Value.String()
-	if err := checkFormat(format); err != nil {
-		return err
-	}
+func listForeign(cmd *cobra.Command, format, from, root string) error {
 	list, err := foreign.Read(cmd.Context(), from, root)
 	if err != nil {
 		return err

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -21,6 +23,40 @@ type installCommand struct {
 	socket   bool
 	takeOver bool
 	root     string
+	steps    steps
+}
+
+// steps are what was done to the system.
+type steps struct {
+	format formatFlag
+	out    io.Writer
+	list   []step
+}
+
+// step is one of them.
+type step struct {
+	Did  string `json:"did"` // wrote, set, started or removed
+	What string `json:"what"`
+}
+
+// done notes a step, and says so in text.
+func (s *steps) done(did, what string) {
+	if s.list = append(s.list, step{did, what}); s.format.name == "text" {
+		fmt.Fprintln(s.out, did, what)
+	}
+}
+
+// run does what takes steps, and prints them as JSON also if one failed.
+func (s *steps) run(cmd *cobra.Command, do func() error) error {
+	if err := s.format.check(); err != nil {
+		return err
+	}
+	s.out, s.list = cmd.OutOrStdout(), []step{}
+	err := do()
+	if s.format.name == "json" {
+		err = errors.Join(err, printed(cmd, func(out io.Writer) { writeJSON(out, s.list) }))
+	}
+	return err
 }
 
 func newInstallCommand(s *settings) *cobra.Command {
@@ -35,16 +71,19 @@ and sets kernel.core_pattern and kernel.core_pipe_limit. It notes what was befor
 Where another program handles crashes, such as systemd-coredump, apport or abrt, it
 refuses unless --take-over is given.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.install(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.steps.run(cmd, func() error { return c.install(cmd.Context()) })
+		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&c.socket, "socket", false, "by a socket of systemd instead of a pipe (Linux 6.17)")
 	f.BoolVar(&c.takeOver, "take-over", false, "also where another program handles crashes")
 	f.StringVar(&c.root, "root", "", "only write the files, below `DIR`, as for an image")
+	c.steps.format.add(cmd, either)
 	return cmd
 }
 
-func (c *installCommand) install(cmd *cobra.Command) error {
+func (c *installCommand) install(ctx context.Context) error {
 	if _, err := c.settings.read(); err != nil {
 		return err
 	}
@@ -83,7 +122,7 @@ func (c *installCommand) install(cmd *cobra.Command) error {
 		if err := write(filepath.Join(c.root, name), files[name]); err != nil {
 			return err
 		}
-		fmt.Fprintln(cmd.OutOrStdout(), "wrote", filepath.Join(c.root, name))
+		c.steps.done("wrote", filepath.Join(c.root, name))
 	}
 	if c.root != "" {
 		return nil
@@ -92,15 +131,15 @@ func (c *installCommand) install(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := set(cmd, pattern, crash.PipeLimit); err != nil || !c.socket {
+	if err := set(&c.steps, pattern, crash.PipeLimit); err != nil || !c.socket {
 		return err
 	}
 	for _, args := range [][]string{{"daemon-reload"}, {"enable", "sfcore-crash.socket"}, {"restart", "sfcore-crash.socket"}} {
-		if out, err := exec.CommandContext(cmd.Context(), "systemctl", args...).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(ctx, "systemctl", args...).CombinedOutput(); err != nil {
 			return fmt.Errorf("systemctl %v: %w: %s", args, err, out)
 		}
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "systemd listens at %s: kernel.core_pattern=%s\n", crash.SocketFile, setting("core_pattern"))
+	c.steps.done("started", "sfcore-crash.socket at "+crash.SocketFile+"; kernel.core_pattern="+setting("core_pattern"))
 	return nil
 }
 
@@ -112,12 +151,12 @@ func write(name, text string) error {
 }
 
 // set changes the settings of the kernel.
-func set(cmd *cobra.Command, pattern, limit string) error {
+func set(steps *steps, pattern, limit string) error {
 	for _, s := range [][2]string{{"core_pipe_limit", limit}, {"core_pattern", pattern}} {
 		if err := os.WriteFile(filepath.Join("/proc/sys/kernel", s[0]), []byte(s[1]+"\n"), 0); err != nil {
 			return fmt.Errorf("kernel.%s: %w", s[0], err)
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "set kernel.%s=%s\n", s[0], s[1])
+		steps.done("set", fmt.Sprintf("kernel.%s=%s", s[0], s[1]))
 	}
 	return nil
 }
@@ -132,35 +171,42 @@ func release() (major, minor int, err error) {
 }
 
 func newUninstallCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "uninstall",
+	s := &steps{}
+	cmd := &cobra.Command{
+		Use:   "uninstall [flags]",
 		Short: "Take back what install did; crashes that were kept stay",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			text, err := os.ReadFile(crash.SysctlFile)
-			if errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("sfcore crash is not installed: there is no %s", crash.SysctlFile)
-			} else if err != nil {
-				return err
-			}
-			pattern, limit, ok := crash.Noted(string(text))
-			if !ok {
-				return fmt.Errorf("%s was not written by sfcore crash install; remove it yourself", crash.SysctlFile)
-			}
-			if _, err := exec.LookPath("systemctl"); err == nil {
-				_ = exec.CommandContext(cmd.Context(), "systemctl", "disable", "--now", "sfcore-crash.socket", "sfcore-crash.service").Run() // if they are there
-			}
-			if err := set(cmd, pattern, limit); err != nil { // after the units, which set it when they stop
-				return err
-			}
-			for _, name := range crash.InstalledFiles {
-				if err := os.Remove(name); err == nil {
-					fmt.Fprintln(cmd.OutOrStdout(), "removed", name)
-				} else if !errors.Is(err, fs.ErrNotExist) {
-					return err
-				}
-			}
-			return nil
+			return s.run(cmd, func() error { return s.uninstall(cmd.Context()) })
 		},
 	}
+	s.format.add(cmd, either)
+	return cmd
+}
+
+func (s *steps) uninstall(ctx context.Context) error {
+	text, err := os.ReadFile(crash.SysctlFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("sfcore crash is not installed: there is no %s", crash.SysctlFile)
+	} else if err != nil {
+		return err
+	}
+	pattern, limit, ok := crash.Noted(string(text))
+	if !ok {
+		return fmt.Errorf("%s was not written by sfcore crash install; remove it yourself", crash.SysctlFile)
+	}
+	if _, err := exec.LookPath("systemctl"); err == nil {
+		_ = exec.CommandContext(ctx, "systemctl", "disable", "--now", "sfcore-crash.socket", "sfcore-crash.service").Run() // if they are there
+	}
+	if err := set(s, pattern, limit); err != nil { // after the units, which set it when they stop
+		return err
+	}
+	for _, name := range crash.InstalledFiles {
+		if err := os.Remove(name); err == nil {
+			s.done("removed", name)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }

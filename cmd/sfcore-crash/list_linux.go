@@ -22,13 +22,16 @@ func newListCommand(s *settings) *cobra.Command {
 		Use:   "list [flags] [PROGRAM|PID]...",
 		Short: "List the crashes that were kept, the newest first",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := q.format.check(); err != nil {
+				return err
+			}
 			if from != "" && len(args) > 0 {
 				return fmt.Errorf("%q: --from lists all that a store has", args[0])
 			} else if from != "" {
-				return listForeign(cmd, from, root)
+				return listForeign(cmd, q.format.name, from, root)
 			}
 			return q.run(cmd, s, args, func(ix *index.Index, kept *store.Store) error {
-				return writeAll(cmd, q.format, func(p index.Page) ([]store.Record, int, error) { return q.records(cmd.Context(), ix, kept, p) }, q.page, writeLine)
+				return writeAll(cmd, q.format.name, func(p index.Page) ([]store.Record, int, error) { return q.records(cmd.Context(), ix, kept, p) }, q.page, writeLine)
 			})
 		},
 	}
@@ -39,13 +42,6 @@ func newListCommand(s *settings) *cobra.Command {
 		cmd.MarkFlagsMutuallyExclusive("from", name) // the index knows only what was imported
 	}
 	return cmd
-}
-
-func checkFormat(format string) error {
-	if format != "text" && format != "json" && format != "jsonl" {
-		return fmt.Errorf("--format: unknown format %q; use text, json or jsonl", format)
-	}
-	return nil
 }
 
 func many(n int, one, more string) string {

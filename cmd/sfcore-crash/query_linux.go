@@ -23,7 +23,7 @@ type query struct {
 	user         int
 	one          bool
 	since, until string
-	format       string
+	format       formatFlag
 }
 
 // flags adds the flags of a query. most is how many it shows unless it is told otherwise,
@@ -40,7 +40,7 @@ func (q *query) flags(cmd *cobra.Command, most int) {
 	f.IntVarP(&q.page.Limit, "lines", "n", most, "show at most `N`; 0 for all")
 	f.BoolVarP(&q.one, "one", "1", false, "show the first only")
 	f.BoolVarP(&q.page.Oldest, "reverse", "r", false, "the other way round")
-	f.StringVar(&q.format, "format", "text", "print text, json or jsonl (one per line)")
+	q.format.add(cmd, lists)
 }
 
 // run opens the index and asks.
@@ -76,7 +76,7 @@ func (q *query) run(cmd *cobra.Command, s *settings, args []string, ask func(*in
 
 // read reads the flags and the arguments, which are a process or a program.
 func (q *query) read(cmd *cobra.Command, args []string) error {
-	if err := checkFormat(q.format); err != nil {
+	if err := q.format.check(); err != nil {
 		return err
 	}
 	now := time.Now()
@@ -203,7 +203,7 @@ many there were, also of those that are not kept any more. With a filter only th
 are kept are counted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return q.run(cmd, s, args, func(ix *index.Index, _ *store.Store) error {
-				return writeAll(cmd, q.format, func(p index.Page) ([]index.Group, int, error) {
+				return writeAll(cmd, q.format.name, func(p index.Page) ([]index.Group, int, error) {
 					groups, err := ix.Groups(cmd.Context(), q.filter, p)
 					return groups, len(groups), err
 				}, q.page, writeGroup)
@@ -226,10 +226,10 @@ func newStatsCommand(s *settings) *cobra.Command {
 		Short: "Say how many crashes are kept, and of which programs and signals",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return q.run(cmd, s, nil, func(ix *index.Index, _ *store.Store) error { return writeStats(cmd, ix, q.format) })
+			return q.run(cmd, s, nil, func(ix *index.Index, _ *store.Store) error { return writeStats(cmd, ix, q.format.name) })
 		},
 	}
-	cmd.Flags().StringVar(&q.format, "format", "text", "print text or json")
+	q.format.add(cmd, either)
 	return cmd
 }
 

@@ -29,6 +29,7 @@ type resymbolizeCommand struct {
 	maxTime  time.Duration
 	memory   limit.Size
 	fetch    bool
+	format   formatFlag
 
 	config  *crash.Config
 	start   func(args []string) *exec.Cmd
@@ -42,6 +43,16 @@ type resymbolizeCommand struct {
 
 // resymbolized is what has become of crashes.
 type resymbolized struct{ all, done, changed, frames, without, failed int }
+
+// resymbolizedDocument is what "resymbolize --format json" prints.
+type resymbolizedDocument struct {
+	Schema  string `json:"schema"`
+	All     int    `json:"all"`
+	Changed int    `json:"changed"`
+	Frames  int    `json:"frames"` // with other names
+	Without int    `json:"withoutReport"`
+	Failed  int    `json:"failed"`
+}
 
 func newResymbolizeCommand(s *settings) *cobra.Command {
 	c := &resymbolizeCommand{settings: s, workers: runtime.NumCPU(), maxTime: crash.RenameTime, memory: crash.RenameMemory}
@@ -69,10 +80,14 @@ DEBUGINFOD_URLS; the servers learn the build-ids.`,
 	f.DurationVar(&c.maxTime, "max-time", c.maxTime, "end the reading of a report after this time")
 	f.Var(&c.memory, "max-memory", "end the reading of a report when it takes more than `SIZE`")
 	f.BoolVar(&c.fetch, "debuginfod", false, "fetch debug files from the servers in DEBUGINFOD_URLS")
+	c.format.add(cmd, either)
 	return cmd
 }
 
 func (c *resymbolizeCommand) run(cmd *cobra.Command, args []string) error {
+	if err := c.format.check(); err != nil {
+		return err
+	}
 	kept, err := c.prepare(cmd.Context())
 	if err != nil {
 		return err
@@ -110,7 +125,14 @@ func (c *resymbolizeCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%w; %s", err, c.text())
 	}
-	if err := printed(cmd, func(out io.Writer) { fmt.Fprintln(out, c.text()) }); err != nil {
+	err = printed(cmd, func(out io.Writer) {
+		if s := c.sum; c.format.name == "json" {
+			writeJSON(out, resymbolizedDocument{"sfcore.crash-resymbolize/1", s.all, s.changed, s.frames, s.without, s.failed})
+			return
+		}
+		fmt.Fprintln(out, c.text())
+	})
+	if err != nil {
 		return err
 	}
 	if c.sum.failed > 0 {

@@ -57,13 +57,13 @@ func (s *settings) find(id string) (*store.Store, *store.Record, error) {
 }
 
 func newInfoCommand(s *settings) *cobra.Command {
-	format := "text"
+	var format formatFlag
 	cmd := &cobra.Command{
 		Use:   "info [flags] ID|last",
 		Short: "Say what is known of a crash",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := format.check(); err != nil {
 				return err
 			}
 			_, r, err := s.find(args[0])
@@ -71,7 +71,7 @@ func newInfoCommand(s *settings) *cobra.Command {
 				return err
 			}
 			return printed(cmd, func(out io.Writer) {
-				if format == "text" {
+				if format.name == "text" {
 					writeRecord(out, r)
 				} else {
 					writeJSON(out, r)
@@ -79,7 +79,7 @@ func newInfoCommand(s *settings) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", format, "print text or json")
+	format.add(cmd, either)
 	return cmd
 }
 

@@ -21,6 +21,7 @@ import (
 
 func newStatusCommand(s *settings) *cobra.Command {
 	test := false
+	var format formatFlag
 	cmd := &cobra.Command{
 		Use:   "status [flags]",
 		Short: "Say whether crashes are handled, and how many were",
@@ -31,28 +32,34 @@ With --test it lets a process abort, and says how long it took until the crash w
 the store. Then it removes that.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := format.check(); err != nil {
+				return err
+			}
 			c, err := s.read()
 			if err != nil {
 				return err
 			}
 			pattern, limit := setting("core_pattern"), setting("core_pipe_limit")
-			lines := inForce(pattern, limit)
+			now := &status{Schema: "sfcore.crash-status/1", Handling: inForce(pattern, limit), Store: c.Store}
 			var failed error
 			if test {
 				var line string
 				if line, failed = testCrash(cmd.Context(), c, pattern); failed == nil {
-					lines = append(lines, line)
+					now.Handling = append(now.Handling, line)
 				}
 			}
+			now.look(c)
 			err = printed(cmd, func(out io.Writer) {
-				for _, line := range lines {
-					fmt.Fprintln(out, display.Text(line))
+				if format.name == "json" {
+					writeJSON(out, now)
+				} else {
+					now.write(out)
 				}
-				writeStore(out, c)
 			})
 			return errors.Join(err, failed)
 		},
 	}
+	format.add(cmd, either)
 	cmd.Flags().BoolVar(&test, "test", false, "crash a process, and say whether that arrives in the store (as root)")
 	return cmd
 }
@@ -121,36 +128,73 @@ func bySocket(name string, most time.Duration) []string {
 	return []string{fmt.Sprintf("crashes are handed over by the socket %s, where a program listens", name)}
 }
 
-func writeStore(out io.Writer, c *crash.Config) {
+// status is what is known of the handling of crashes.
+type status struct {
+	Schema   string   `json:"schema"`
+	Handling []string `json:"handling"` // who handles them, in sentences
+	Store    string   `json:"store"`
+	Exists   bool     `json:"exists"`           // the store does
+	Kept     *int     `json:"kept,omitempty"`   // nil if that is not known
+	Counts   *counts  `json:"counts,omitempty"` // nil if they may not be read
+	Problems []string `json:"problems"`         // of the store
+}
+
+// counts are of all crashes, also of those that were not kept.
+type counts struct {
+	Crashes    int `json:"crashes"`
+	Kinds      int `json:"kinds"`
+	OverBudget int `json:"overBudget"`
+	Unreadable int `json:"unreadable"`
+}
+
+// look looks at the store.
+func (s *status) look(c *crash.Config) {
+	s.Problems = []string{}
+	problem := func(what string, err error) { s.Problems = append(s.Problems, fmt.Sprintf("the %s: %v", what, err)) }
 	if _, err := os.Stat(c.Store); err != nil {
-		fmt.Fprintf(out, "no crash was kept yet in %s\n", c.Store)
 		return
 	}
+	s.Exists = true
 	kept, err := c.OpenStore()
 	if err != nil {
-		fmt.Fprintf(out, "the store: %v\n", err)
+		problem("store", err)
 		return
 	}
 	records, denied, err := kept.Records()
 	if err != nil {
-		fmt.Fprintf(out, "the store: %v\n", err)
+		problem("store", err)
 		if !errors.Is(err, store.ErrLarge) {
 			return
 		}
 	}
-	fmt.Fprintf(out, "%s in %s\n", many(len(records)+denied, "crash is kept", "crashes are kept"), c.Store)
-	counts, err := kept.Counts()
+	s.Kept = new(len(records) + denied)
+	known, err := kept.Counts()
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return
-	case counts == nil:
-		fmt.Fprintf(out, "the counts: %v\n", err)
+	case known == nil:
+		problem("counts", err)
 		return
 	}
-	total := 0
-	for _, k := range counts.Kinds {
-		total += k.Count
+	s.Counts = &counts{Kinds: len(known.Kinds), OverBudget: known.Refused, Unreadable: known.Lost}
+	for _, k := range known.Kinds {
+		s.Counts.Crashes += k.Count
 	}
-	fmt.Fprintf(out, "%s of %s; %d over budget, %d that could not be read\n",
-		many(total, "crash was counted", "crashes were counted"), many(len(counts.Kinds), "kind", "kinds"), counts.Refused, counts.Lost)
+}
+
+func (s *status) write(out io.Writer) {
+	for _, line := range append(s.Handling, s.Problems...) {
+		fmt.Fprintln(out, display.Text(line))
+	}
+	if !s.Exists {
+		fmt.Fprintf(out, "no crash was kept yet in %s\n", s.Store)
+		return
+	}
+	if s.Kept != nil {
+		fmt.Fprintf(out, "%s in %s\n", many(*s.Kept, "crash is kept", "crashes are kept"), s.Store)
+	}
+	if k := s.Counts; k != nil {
+		fmt.Fprintf(out, "%s of %s; %d over budget, %d that could not be read\n",
+			many(k.Crashes, "crash was counted", "crashes were counted"), many(k.Kinds, "kind", "kinds"), k.OverBudget, k.Unreadable)
+	}
 }

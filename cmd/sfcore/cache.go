@@ -22,7 +22,7 @@ var cached = []struct{ prefix, what string }{
 }
 
 func newCacheCommand() *cobra.Command {
-	format := "text"
+	format := ""
 	cmd := &cobra.Command{
 		Use:   "cache",
 		Short: "Show what earlier runs have found out, or forget it",
@@ -32,22 +32,43 @@ files below --path. Each is used only for the very file that it was read from.
 With --no-cache, a command neither reads nor writes any of it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch format {
-			case "text":
-				return withCache(cmd.OutOrStdout(), showCache)
-			case "json":
+			if err := checkEither(format); err != nil {
+				return err
+			}
+			if format == "json" {
 				return withCache(cmd.OutOrStdout(), writeCache)
 			}
-			return fmt.Errorf("--format: unknown format %q; use text or json", format)
+			return withCache(cmd.OutOrStdout(), showCache)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", format, "print text or json")
-	cmd.AddCommand(&cobra.Command{
-		Use:   "clear",
+	eitherFormat(cmd, &format)
+	cmd.AddCommand(newCacheClearCommand())
+	return cmd
+}
+
+func newCacheClearCommand() *cobra.Command {
+	format := ""
+	cmd := &cobra.Command{
+		Use:   "clear [flags]",
 		Short: "Remove all of it",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return withCache(cmd.OutOrStdout(), clearCache) },
-	})
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkEither(format); err != nil {
+				return err
+			}
+			return withCache(cmd.OutOrStdout(), func(out io.Writer, dir string, files []fs.FileInfo) error {
+				if err := clearCache(dir, files); err != nil {
+					return err
+				}
+				if format == "json" {
+					return writeCache(out, dir, files)
+				}
+				_, err := fmt.Fprintf(out, "removed %d files from %s\n", len(files), plain(dir))
+				return err
+			})
+		},
+	}
+	eitherFormat(cmd, &format)
 	return cmd
 }
 
@@ -83,7 +104,7 @@ func kindOf(name string) int {
 	return -1
 }
 
-// cacheDocument is what "cache --format json" prints.
+// cacheDocument is what "cache --format json" prints. With clear it is what was removed.
 type cacheDocument struct {
 	Schema    string       `json:"schema"`
 	Directory string       `json:"directory"`
@@ -125,12 +146,11 @@ func showCache(out io.Writer, dir string, files []fs.FileInfo) error {
 	return nil
 }
 
-func clearCache(out io.Writer, dir string, files []fs.FileInfo) error {
+func clearCache(dir string, files []fs.FileInfo) error {
 	for _, f := range files {
 		if err := os.Remove(filepath.Join(dir, f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(out, "removed %d files from %s\n", len(files), plain(dir))
-	return err
+	return nil
 }

@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"slices"
 	"testing"
+
+	"github.com/sfcore/sfcore/internal/command"
 )
 
 // TestOnlyCommand has each command print its help where it is the only one, and where
@@ -30,6 +33,20 @@ func TestOnlyCommand(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"help", "bt"}, {"__complete", "bt"}, {"core.1234"}, {"--version"}} {
 		if got := len(newRootCommand(args...).Commands()); got != all {
 			t.Errorf("%q: got %d commands, want %d", args, got, all)
+		}
+	}
+}
+
+// Every command prints JSON, but for those whose output is something else.
+func TestCommandsHaveJSON(t *testing.T) {
+	for _, path := range command.Without(newRootCommand(), "format") {
+		if !slices.Contains([]string{
+			"sfcore crash",                                                                                                             // another program, with a test like this one
+			"sfcore dap",                                                                                                               // speaks the debug adapter protocol
+			"sfcore plugin",                                                                                                            // speaks the protocol of plugins
+			"sfcore help", "sfcore completion bash", "sfcore completion fish", "sfcore completion powershell", "sfcore completion zsh", // texts of cobra
+		}, path) {
+			t.Errorf("%s has no --format", path)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // formats are the formats in which stacks are printed.
@@ -27,6 +29,20 @@ const (
 	formatHelp = "print text, json (one document), jsonl (one line per thread), folded (for flame graphs), html (one page to look at), pprof or speedscope"
 	redactHelp = "with html, pprof or speedscope: leave out directories, addresses of servers and numbers of users"
 )
+
+// eitherFormat adds the flag of commands that print text or one JSON document.
+func eitherFormat(cmd *cobra.Command, format *string) {
+	cmd.Flags().StringVar(format, "format", "text", "print text or json")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// checkEither checks the value of that flag.
+func checkEither(format string) error {
+	if format != "text" && format != "json" {
+		return fmt.Errorf("--format: unknown format %q; use text or json", format)
+	}
+	return nil
+}
 
 // checkFormat checks a format, one of some, and the flags that not every format has.
 func checkFormat(formats []string, name string, group, redact, locals bool) error {

@@ -43,7 +43,7 @@ unwind tables, symbols and lines.`,
 	f.VarP((*pidFlag)(&c.pid), "pid", "p", "tell of live process `PID`, or of the one that is called so, which stands still for that")
 	_ = cmd.RegisterFlagCompletionFunc("pid", completePID)
 	f.BoolVar(&c.fuse, "fuse", false, "with -p: also open files in FUSE file systems; if one does not answer, sfcore cannot be killed")
-	f.StringVar(&c.format, "format", "text", "print text or json")
+	eitherFormat(cmd, &c.format)
 	return cmd
 }
 
@@ -70,8 +70,8 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if c.format != "text" && c.format != "json" {
-		return fmt.Errorf("--format: unknown format %q; use text or json", c.format)
+	if err := checkEither(c.format); err != nil {
+		return err
 	}
 	show := outputOf(cmd)
 	show.page(cmd)

@@ -62,7 +62,7 @@ could be evaluated.`,
 	f.IntVar(&c.frame, "frame", -1, "evaluate in frame `N`, as bt numbers them; the default is the innermost frame that has variables")
 	f.Lookup("frame").DefValue = "0" // so that help shows no default
 	f.StringVar(&c.function, "function", "", "evaluate in the innermost frame of function `NAME`")
-	f.StringVar(&c.format, "format", "text", "print text or json")
+	eitherFormat(cmd, &c.format)
 	return cmd
 }
 
@@ -74,14 +74,12 @@ func (c *printCommand) checkArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) < least:
 		return fmt.Errorf("an expression is missing; usage: %s", cmd.UseLine())
-	case c.format != "text" && c.format != "json":
-		return fmt.Errorf("--format: unknown format %q; use text or json", c.format)
 	case c.function != "" && cmd.Flags().Changed("frame"):
 		return errors.New("--function cannot be combined with --frame")
 	case cmd.Flags().Changed("frame") && c.frame < 0:
 		return fmt.Errorf("--frame %d: must not be negative", c.frame)
 	}
-	return nil
+	return checkEither(c.format)
 }
 
 // evaluated is the result of an expression, as JSON has it.

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/shrink"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
@@ -27,6 +28,25 @@ type reportBugCommand struct {
 	out      string
 	programs bool
 	yes      bool
+	format   string
+}
+
+// bugReportDocument is what "report-bug --format json" prints.
+type bugReportDocument struct {
+	Schema  string            `json:"schema"`
+	File    string            `json:"file"`
+	Program string            `json:"program"`
+	Holds   []bugPartDocument `json:"holds"`
+	// Differ are the threads whose stacks the minimal core does not show.
+	Differ  []int    `json:"differ"`
+	LeftOut []string `json:"leftOut"` // of the minimal core, because of a limit
+	Damaged bool     `json:"damaged"` // CORE is
+}
+
+type bugPartDocument struct {
+	Name  string `json:"name"`
+	Bytes int    `json:"bytes"`
+	What  string `json:"what"`
 }
 
 func newReportBugCommand() *cobra.Command {
@@ -65,6 +85,7 @@ nothing was written.`,
 	f.StringVarP(&c.out, "output", "o", "sfcore-report.zip", "write the report to the file `ZIP`")
 	f.BoolVar(&c.programs, "with-programs", false, "add the programs and libraries that a stack goes through")
 	f.BoolVar(&c.yes, "yes", false, "write the report without a question")
+	eitherFormat(cmd, &c.format)
 	return cmd
 }
 
@@ -74,6 +95,9 @@ nothing was written.`,
 const maxReportFrames = 4096
 
 func (c *reportBugCommand) run(cmd *cobra.Command, args []string) error {
+	if err := checkEither(c.format); err != nil {
+		return err
+	}
 	if _, err := os.Lstat(c.out); err == nil {
 		return fmt.Errorf("%s exists; name another file with -o", c.out)
 	}
@@ -90,8 +114,11 @@ func (c *reportBugCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	about := b.about()
-	if _, err := fmt.Fprint(cmd.OutOrStdout(), about); err != nil {
+	about, said := b.about(), cmd.OutOrStdout()
+	if c.format == "json" {
+		said = cmd.ErrOrStderr()
+	}
+	if _, err := fmt.Fprint(said, about); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
 	if err := c.ask(cmd); err != nil {
@@ -100,7 +127,12 @@ func (c *reportBugCommand) run(cmd *cobra.Command, args []string) error {
 	if err := replaceFile(c.out, 0o600, func(w io.Writer) error { return b.write(w, about) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "\n%s is written. Attach it to https://github.com/sfcore/sfcore/issues/new/choose\n", plain(c.out))
+	fmt.Fprintf(said, "\n%s is written. Attach it to https://github.com/sfcore/sfcore/issues/new/choose\n", plain(c.out))
+	if c.format == "json" {
+		if err := document.Write(cmd.OutOrStdout(), b.document(c.out)); err != nil {
+			return err
+		}
+	}
 	if b.damaged || len(b.differ) > 0 {
 		return incompleteError{}
 	}

@@ -78,6 +78,18 @@ address.
 	return s.String()
 }
 
+// document says the same as about, of a report in a file.
+func (b *bugReport) document(file string) *bugReportDocument {
+	d := &bugReportDocument{
+		Schema: "sfcore.bug-report/1", File: file, Program: b.program, Damaged: b.damaged, Holds: []bugPartDocument{},
+		Differ: append([]int{}, b.differ...), LeftOut: append([]string{}, b.leftOut...),
+	}
+	for _, p := range b.parts() {
+		d.Holds = append(d.Holds, bugPartDocument{p.name, len(p.data), p.what})
+	}
+	return d
+}
+
 // write writes the report. Equal reports are equal files.
 func (b *bugReport) write(w io.Writer, about string) error {
 	z := zip.NewWriter(w)

@@ -47,13 +47,12 @@ type fileFlags struct {
 
 func (o *fileFlags) register(cmd *cobra.Command) {
 	o.searchFlags.register(cmd, "for a core: ")
-	cmd.Flags().StringVar(&o.format, "format", "text", "print text or json")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	eitherFormat(cmd, &o.format)
 }
 
 func (o *fileFlags) check() error {
-	if o.format != "text" && o.format != "json" {
-		return fmt.Errorf("--format: unknown format %q; use text or json", o.format)
+	if err := checkEither(o.format); err != nil {
+		return err
 	}
 	return o.searchFlags.check()
 }

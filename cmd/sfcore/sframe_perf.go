@@ -57,11 +57,10 @@ Exit status: 0, 1 if some samples could not be read, 2 if none could.`,
 	}
 	c.register(cmd)
 	f := cmd.Flags()
-	f.StringVar(&c.format, "format", "text", "print text or json")
+	eitherFormat(cmd, &c.format)
 	f.StringVar(&c.sysroot, "sysroot", "", "look for recorded paths below `DIR`")
 	f.StringArrayVar(&c.paths, "path", nil, "look for files below `DIR`, by build-id, then by name (repeatable)")
 	f.StringArrayVar(&c.sidecar, "sframe-dir", nil, "for modules without .sframe, use what sframe synth wrote to `DIR` (repeatable)")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -106,8 +105,8 @@ type perfStop struct {
 }
 
 func (c *perfCommand) run(cmd *cobra.Command, args []string) error {
-	if c.format != "text" && c.format != "json" {
-		return fmt.Errorf("--format: unknown format %q; use text or json", c.format)
+	if err := checkEither(c.format); err != nil {
+		return err
 	}
 	if err := cmp.Or(checkDirs("--sysroot", c.sysroot), checkDirs(pathFlag, c.paths...), checkDirs("--sframe-dir", c.sidecar...)); err != nil {
 		return err

@@ -48,15 +48,16 @@ Exit status: 0, or 2 if nothing could be written.`,
 	f := cmd.Flags()
 	f.StringVarP(&c.out, "output", "o", "", "write to the file or directory `OUT`")
 	f.IntVar(&c.version, "sframe-version", 3, "write this version of SFrame: 2 or 3")
-	f.StringVar(&c.format, "format", "text", "print the counts as text or json")
+	eitherFormat(cmd, &c.format)
 	_ = cmd.MarkFlagRequired("output")
 	return cmd
 }
 
 func (c *synthCommand) run(cmd *cobra.Command, file string) error {
+	err := checkEither(c.format)
 	switch {
-	case c.format != "text" && c.format != "json":
-		return fmt.Errorf("--format: unknown format %q; use text or json", c.format)
+	case err != nil:
+		return err
 	case c.version != 2 && c.version != 3:
 		return fmt.Errorf("--sframe-version %d: use 2 or 3", c.version)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,12 +14,26 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/shrink"
 )
 
 type shrinkCommand struct {
 	openFlags
-	out string
+	out    string
+	format string
+}
+
+// shrunkDocument is what "shrink --format json" prints.
+type shrunkDocument struct {
+	Schema   string   `json:"schema"`
+	File     string   `json:"file"`
+	Bytes    int64    `json:"bytes"`     // of the file
+	Core     uint64   `json:"coreBytes"` // of CORE
+	Threads  int      `json:"threads"`
+	Memory   uint64   `json:"memoryBytes"` // that the small core has
+	Problems []string `json:"problems"`    // of CORE
+	LeftOut  []string `json:"leftOut"`     // because of a limit
 }
 
 func newShrinkCommand() *cobra.Command {
@@ -50,11 +65,12 @@ Exit status: 0, 1 if CORE is damaged or needed memory is left out because of a l
 	c.register(cmd)
 	cmd.Flags().StringVarP(&c.out, "output", "o", "", "write the small core to the file `SMALL`")
 	_ = cmd.MarkFlagRequired("output")
+	eitherFormat(cmd, &c.format)
 	return cmd
 }
 
 func (c *shrinkCommand) run(cmd *cobra.Command, args []string) error {
-	if err := c.checkOut(cmd, args[0]); err != nil {
+	if err := cmp.Or(checkEither(c.format), c.checkOut(cmd, args[0])); err != nil {
 		return err
 	}
 	img, opts, err := c.image(cmd.Context(), args)
@@ -82,7 +98,16 @@ func (c *shrinkCommand) run(cmd *cobra.Command, args []string) error {
 	for _, p := range slices.Concat(sum.Problems, sum.LeftOut) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %s\n", plain(p))
 	}
-	if c.out != "-" {
+	switch {
+	case c.format == "json":
+		err = document.Write(cmd.OutOrStdout(), &shrunkDocument{
+			Schema: "sfcore.shrink/1", File: c.out, Bytes: written.n, Core: size, Threads: threads,
+			Memory: sum.Kept, Problems: append([]string{}, sum.Problems...), LeftOut: append([]string{}, sum.LeftOut...),
+		})
+		if err != nil {
+			return err
+		}
+	case c.out != "-":
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d bytes, of a core of %d: %s, %d bytes of memory\n", plain(c.out), written.n, size, count(threads, "thread"), sum.Kept)
 	}
 	if damaged || len(sum.LeftOut) > 0 {
@@ -94,6 +119,9 @@ func (c *shrinkCommand) run(cmd *cobra.Command, args []string) error {
 // checkOut refuses what would destroy the core or fill a terminal.
 func (c *shrinkCommand) checkOut(cmd *cobra.Command, core string) error {
 	if c.out == "-" {
+		if c.format == "json" {
+			return errors.New("--format json tells of a file; name one with -o")
+		}
 		if f, ok := cmd.OutOrStdout().(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 			return errors.New("-o -: a core is not for a terminal: write it to a file or a pipe")
 		}

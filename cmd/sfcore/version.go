@@ -41,8 +41,8 @@ release: a program that another version starts refuses to run.
 Exit status: 0 if all programs that are there have the same version, 1 if not.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if format != "text" && format != "json" {
-				return fmt.Errorf("--format: unknown format %q; use text or json", format)
+			if err := checkEither(format); err != nil {
+				return err
 			}
 			doc, mixed := askVersions(cmd.Context())
 			write := doc.text
@@ -59,7 +59,7 @@ Exit status: 0 if all programs that are there have the same version, 1 if not.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (sfcore.version/1), as --format json does")
-	cmd.Flags().StringVar(&format, "format", format, "print text or json")
+	eitherFormat(cmd, &format)
 	return cmd
 }
 

@@ -81,3 +81,15 @@ func badFlag(_ *cobra.Command, err error) error {
 	}
 	return errors.New(err.Error()[:at[0]] + why)
 }
+
+// Without returns the paths of the commands that do something and have no flag of this
+// name. It is for tests.
+func Without(root *cobra.Command, flag string) (paths []string) {
+	for _, cmd := range root.Commands() {
+		paths = append(paths, Without(cmd, flag)...)
+		if (!cmd.HasSubCommands() || !cmd.DisableFlagsInUseLine) && !cmd.Hidden && cmd.Flag(flag) == nil {
+			paths = append(paths, cmd.CommandPath())
+		}
+	}
+	return paths
+}
