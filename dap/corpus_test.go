@@ -122,9 +122,9 @@ func TestFrameFormat(t *testing.T) {
 		}
 		return strings.Join(names, "\n")
 	}
-	plain, bare, module := names(nil), names(map[string]any{}), names(map[string]any{"module": true})
-	if !strings.Contains(plain, "(") || strings.Contains(bare, "thrower(") {
-		t.Errorf("got with parameters:\n%s\nwithout:\n%s", plain, bare)
+	whole, bare, module := names(map[string]any{"parameters": true}), names(map[string]any{}), names(map[string]any{"module": true})
+	if !strings.Contains(whole, "thrower(") || strings.Contains(bare, "thrower(") || names(nil) != bare {
+		t.Errorf("got with parameters:\n%s\nwithout:\n%s\nby default:\n%s", whole, bare, names(nil))
 	}
 	for line := range strings.SplitSeq(module, "\n") {
 		if !strings.HasPrefix(line, "cxx!") {

@@ -57,7 +57,7 @@ func TestConsole(t *testing.T) {
 	c, stopped := open(t, corpus("amd64-v3-threads"))
 	frames := c.frames(stopped.ThreadId)
 	for text, want := range map[string]string{
-		"help":                              "bt [all | TID]",
+		"help":                              "bt [all | --group | TID]",
 		"bt":                                "registers",
 		"bt all":                            fmt.Sprintf("thread %d", stopped.ThreadId),
 		"info signal":                       "SIG",

@@ -26,6 +26,7 @@ type config struct {
 	Paths       []string  `json:"paths"`
 	SourceMap   sourceMap `json:"sourceMap"`
 	SourcePaths []string  `json:"sourcePaths"`
+	ShowMethods bool      `json:"showMethods"` // in the names of frames
 	StopOnEntry *bool     `json:"stopOnEntry"`
 	Cwd         string    `json:"cwd"`
 	DebugDirs   []string  `json:"debugDirs"`

@@ -5,13 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sfcore/sfcore/report"
-
 	godap "github.com/google/go-dap"
 
 	"github.com/sfcore/sfcore/arch"
-	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/process"
 )
 
 // command is a command of the debug console.
@@ -27,7 +23,7 @@ var commands []command
 
 func init() { // not at the declaration: help lists them
 	commands = []command{
-		{"bt", "bt [all | TID]", "the stack of the selected thread, of all, or of one", (*session).backtrace, []string{"all"}},
+		{"bt", "bt [all | --group | TID]", "the stack of the selected thread, of all, of all with equal ones once, or of one", (*session).backtrace, []string{"all", "--group"}},
 		{"goroutines", "goroutines [all]", "the goroutines of a Go program with their stacks; with all, those of Go's runtime too", (*session).goroutines, []string{"all"}},
 		{"info", "info signal|threads|modules|mappings|registers|problems|symbol ADDRESS", "facts about the process", (*session).info, infoTopics},
 		{"sframe", "sframe [ADDRESS]", "the rows of .sframe for the function of the selected frame, or at an address", (*session).sframe, nil},
@@ -79,83 +75,6 @@ func (s *session) examineCommand(at *place, form, args string) (string, error) {
 		return "", err
 	}
 	return strings.TrimRight(s.snap.examine(e, addr), "\n"), nil
-}
-
-// maxOutput bounds what a command prints.
-const maxOutput = 1 << 20
-
-func (s *session) backtrace(ctx context.Context, at *place, args string) (string, error) {
-	var b strings.Builder
-	if args != "all" {
-		st := at.stack
-		if args != "" {
-			tid, err := at.address(args)
-			if err != nil {
-				return "", err
-			}
-			if st, err = s.stack(ctx, int(tid)); err != nil {
-				return "", err
-			}
-		}
-		if st == nil {
-			return "", newError(idReference, "the process has no threads")
-		}
-		s.snap.writeStack(&b, &st.Thread)
-		return b.String(), nil
-	}
-	progress := s.startProgress("Walking all stacks")
-	defer progress.end()
-	done := int64(0)
-	stacks := process.Parallel(ctx, s.snap.process, s.snap.threads, func(w *process.Walker, th *core.Thread) string {
-		var b strings.Builder
-		s.snap.writeStack(&b, w.Describe(w.Walk(th), false))
-		return b.String()
-	})
-	for text := range stacks {
-		done++
-		progress.update(done, int64(len(s.snap.threads)))
-		if b.Len()+len(text) > maxOutput {
-			fmt.Fprintf(&b, "... %d more threads; bt TID shows one\n", int64(len(s.snap.threads))-done+1)
-			return b.String(), nil
-		}
-		b.WriteString(text)
-	}
-	return b.String(), cancelledOr(ctx, nil)
-}
-
-// writeStack writes a stack, up to maxOutput bytes.
-func (s *snapshot) writeStack(b *strings.Builder, r *report.Thread) {
-	fmt.Fprintf(b, "thread %d", r.TID)
-	if r.Name != "" {
-		fmt.Fprintf(b, " %s", oneLine(r.Name))
-	}
-	b.WriteByte('\n')
-	s.writeFrames(b, r)
-}
-
-// writeFrames writes the frames of a stack and why it ends.
-func (s *snapshot) writeFrames(b *strings.Builder, r *report.Thread) {
-	for i := range r.Frames {
-		f := &r.Frames[i]
-		if b.Len() > maxOutput {
-			fmt.Fprintf(b, "... %d more frames\n", len(r.Frames)-i)
-			break
-		}
-		name := frameName(f, nil)
-		if f.Function != "" {
-			function := oneLine(f.Function)
-			name = fmt.Sprintf("%s+%d%s", function, uint64(f.FunctionOffset.Addr), strings.TrimPrefix(name, function))
-		}
-		fmt.Fprintf(b, "%3d  %#018x  %-13s %-7s  %s", f.Index, uint64(f.PC), f.Method, f.Trust, name)
-		if f.ModuleName != "" {
-			fmt.Fprintf(b, " (%s)", oneLine(f.ModuleName))
-		}
-		if f.Line > 0 {
-			fmt.Fprintf(b, " %s:%d", oneLine(f.File), f.Line)
-		}
-		b.WriteByte('\n')
-	}
-	fmt.Fprintf(b, "     %s\n", stopLabel(&r.Stop))
 }
 
 var infoTopics = []string{"signal", "threads", "modules", "mappings", "registers", "problems", "symbol"}

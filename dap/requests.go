@@ -25,6 +25,7 @@ func init() { // not at the declaration: handlers look at what they may offer
 
 		"threads":       on("threads", (*session).threadList),
 		"stackTrace":    on("stackTrace", (*session).stackTrace),
+		"allStacks":     on("allStacks", (*session).allStacks),
 		"exceptionInfo": on("exceptionInfo", (*session).exceptionInfo),
 		"scopes":        on("scopes", (*session).scopes),
 		"variables":     on("variables", (*session).variables),

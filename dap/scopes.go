@@ -72,13 +72,17 @@ func (s *session) variables(ctx context.Context, args *godap.VariablesArguments)
 // unwindVariables says how a frame was found, and how its caller.
 func (s *snapshot) unwindVariables(st *stack, i int, format *godap.ValueFormat) []godap.Variable {
 	r, f := &st.Frames[i], st.frame(i)
-	vars := []godap.Variable{
+	var vars []godap.Variable
+	if r.Function != "" && oneLine(r.Function) != shortName(r.Function) {
+		vars = append(vars, text("function", r.Function))
+	}
+	vars = append(vars,
 		text("method", r.Method.String()),
 		text("trust", r.Trust.String()),
 		text("evidence", evidence(f)),
 		s.word("pc", f.PC, format),
 		s.word("lookup pc", f.LookupPC(), format),
-	}
+	)
 	if r.CFA.Known {
 		vars = append(vars, s.word("CFA", uint64(r.CFA.Addr), format), text("row", f.Row.Format(s.process.Image().Arch)))
 	}

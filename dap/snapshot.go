@@ -23,6 +23,8 @@ type snapshot struct {
 	byID    map[int]*core.Thread
 	ids     map[*core.Thread]int
 
+	grouped [][]*core.Thread // by equal stacks; nil before somebody asks
+
 	stacks map[int]*stack // by thread id; see maxStacks
 	recent []int          // their ids, the one longest unused first
 	files  fileCache

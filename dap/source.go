@@ -143,7 +143,7 @@ func fileName(name string) string {
 			return '_'
 		}
 		return r
-	}, withoutParameters(name))
+	}, shortName(name))
 	if runes := []rune(name); len(runes) > maxName {
 		name = string(runes[:maxName])
 	}

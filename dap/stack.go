@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfcore/sfcore/internal/display"
+	"github.com/sfcore/sfcore/internal/funcname"
 	"github.com/sfcore/sfcore/report"
 
 	godap "github.com/google/go-dap"
@@ -137,6 +138,9 @@ func stopLabel(stop *report.Stop) string {
 func (s *session) describeFrame(ctx context.Context, f *godap.StackFrame, st *stack, i int, format *godap.StackFrameFormat) {
 	r := &st.Frames[i]
 	f.Name = frameName(r, format)
+	if s.config.ShowMethods {
+		f.Name = withMethod(f.Name, r)
+	}
 	f.InstructionPointerReference = address(uint64(r.PC))
 	if r.Module != "" {
 		f.ModuleId = r.Module
@@ -155,9 +159,10 @@ var startsProcess = map[string]bool{
 	"start_thread": true, "clone": true, "clone3": true, "__clone": true, "__clone3": true, "thread_start": true,
 }
 
+// frameName is the name of a frame: short, or with what a format asks for.
 func frameName(r *report.Frame, format *godap.StackFrameFormat) string {
 	if format == nil {
-		format = &godap.StackFrameFormat{Parameters: true}
+		format = &godap.StackFrameFormat{}
 	}
 	name := r.Function
 	switch {
@@ -166,7 +171,7 @@ func frameName(r *report.Frame, format *godap.StackFrameFormat) string {
 	case name == "":
 		name = address(uint64(r.PC))
 	case !format.Parameters && !format.IncludeAll:
-		name = withoutParameters(name)
+		name = shortName(name)
 	}
 	if (format.Module || format.IncludeAll) && r.ModuleName != "" {
 		name = r.ModuleName + "!" + name
@@ -183,28 +188,16 @@ func frameName(r *report.Frame, format *godap.StackFrameFormat) string {
 	return oneLine(name)
 }
 
-// withoutParameters cuts the parameters off a demangled C++ name, and which
-// clone of the function it is.
-func withoutParameters(name string) string {
-	if base, _, ok := strings.Cut(name, " [clone "); ok {
-		name = base
+// shortName is the name of a function as people say it.
+func shortName(name string) string { return oneLine(funcname.Short(name)) }
+
+// withMethod adds to the name of a frame by which method it was found, and the trust in
+// it if that is not full.
+func withMethod(name string, r *report.Frame) string {
+	if r.Trust == unwind.Full {
+		return fmt.Sprintf("%s [%s]", name, r.Method)
 	}
-	depth := 0
-	for i := len(name) - 1; i > 0; i-- {
-		switch name[i] {
-		case ')':
-			depth++
-		case '(':
-			if depth--; depth == 0 {
-				return name[:i]
-			}
-		case ']', '}', '>':
-			if depth == 0 {
-				return name
-			}
-		}
-	}
-	return name
+	return fmt.Sprintf("%s [%s, %s]", name, r.Method, r.Trust)
 }
 
 // frameOf returns the stack of a frame id of the protocol, and the index of the

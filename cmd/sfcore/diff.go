@@ -14,6 +14,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/diff"
+	"github.com/sfcore/sfcore/internal/display"
 	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/picture"
 	"github.com/sfcore/sfcore/internal/version"
@@ -275,7 +276,7 @@ func (w *diffText) stack(s *diff.Stack) {
 		ids  []int
 	}{{"before", s.Before}, {"after", s.After}} {
 		if len(side.ids) > 0 {
-			b = w.text.ids(b, "  "+side.name+" ids ", idRanges(side.ids))
+			b = w.text.ids(b, "  "+side.name+" ids ", display.IDs(side.ids))
 		}
 	}
 	for i := range s.Frames {
@@ -331,7 +332,7 @@ func (w *diffText) course(c *diff.Course, what string) {
 	fmt.Fprintf(w.out, "\n%s; threads by moment: %s%s\n", what, strings.Trim(fmt.Sprint(shown), "[]"), more)
 	var b []byte
 	if len(c.Stayed) > 0 {
-		b = w.text.ids(b, "  ids ", idRanges(c.Stayed))
+		b = w.text.ids(b, "  ids ", display.IDs(c.Stayed))
 	}
 	for i := range c.Frames {
 		b = w.text.frame(b, &c.Frames[i])

@@ -215,7 +215,7 @@ func stacksByDAP(t *testing.T, dir string) shownStacks {
 			var s shownStack
 			for {
 				var part godap.StackTraceResponseBody
-				do("stackTrace", map[string]any{"threadId": th.Id, "startFrame": len(s.frames)}, &part)
+				do("stackTrace", map[string]any{"threadId": th.Id, "startFrame": len(s.frames), "format": map[string]any{"parameters": true}}, &part)
 				for i := range part.StackFrames {
 					f := &part.StackFrames[i]
 					if f.PresentationHint == "label" {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/sfcore/sfcore/internal/display"
 	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/report"
 
@@ -65,7 +66,7 @@ func (w *goroutineText) goroutine(r *report.Goroutine) []byte {
 	}
 	b = append(b, '\n')
 	if len(r.IDs) > 1 {
-		b = w.ids(b, "  ids ", idRanges(r.IDs))
+		b = w.ids(b, "  ids ", display.IDs(r.IDs))
 	}
 	for i := range r.Frames {
 		f := &r.Frames[i]

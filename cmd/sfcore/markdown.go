@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sfcore/sfcore/internal/display"
 	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/funcname"
 	"github.com/sfcore/sfcore/internal/symbol"
@@ -83,7 +84,7 @@ func (m *markdownFormat) thread(b []byte, r *document.Thread) []byte {
 // frames returns the stack as text, without what only a debugger needs.
 func (m *markdownFormat) frames(r *document.Thread) (b []byte) {
 	if len(r.TIDs) > 1 {
-		b = m.text.ids(b, "  ids ", idRanges(r.TIDs))
+		b = m.text.ids(b, "  ids ", display.IDs(r.TIDs))
 	}
 	for i := range r.Frames {
 		if left := len(r.Frames) - firstFrames - lastFrames; left > 1 && i >= firstFrames && i < firstFrames+left {

@@ -110,7 +110,7 @@ func (w *textFormat) thread(b []byte, r *document.Thread) []byte {
 	}
 	b = append(b, '\n')
 	if len(r.TIDs) > 1 {
-		b = w.ids(b, "  ids ", idRanges(r.TIDs))
+		b = w.ids(b, "  ids ", display.IDs(r.TIDs))
 	}
 	own := *w
 	if w.memos != nil {
@@ -123,30 +123,6 @@ func (w *textFormat) thread(b []byte, r *document.Thread) []byte {
 // ids appends the ids of threads or goroutines behind what they are of.
 func (w *textFormat) ids(b []byte, first, ids string) []byte {
 	return append(w.wrap(append(b, first...), len(first), len(first), ids), '\n')
-}
-
-// idRanges returns ids in order, with a hyphen where at least three follow each other.
-func idRanges[T int | int64](ids []T) string {
-	var b []byte
-	ids = slices.Sorted(slices.Values(ids))
-	for i := 0; i < len(ids); {
-		last := i
-		for last+1 < len(ids) && ids[last+1] == ids[last]+1 {
-			last++
-		}
-		if last < i+2 { // two are shorter by themselves
-			last = i
-		}
-		if i > 0 {
-			b = append(b, ' ')
-		}
-		b = strconv.AppendInt(b, int64(ids[i]), 10)
-		if last > i {
-			b = strconv.AppendInt(append(b, '-'), int64(ids[last]), 10)
-		}
-		i = last + 1
-	}
-	return string(b)
 }
 
 func (w *textFormat) stop(b []byte, s *report.Stop) []byte {

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sfcore/sfcore/internal/display"
 	"github.com/sfcore/sfcore/report"
 )
 
@@ -89,25 +89,7 @@ func TestIDs(t *testing.T) {
 		odd[i] = 1000 + 2*i
 	}
 	every := strings.Trim(fmt.Sprint(odd), "[]")
-	for _, tt := range []struct {
-		ids  []int
-		want string
-	}{
-		{[]int{5}, "5"},
-		{[]int{6, 5}, "5 6"},
-		{[]int{7, 5, 6, 9}, "5-7 9"},
-		{[]int{1, 3, 4, 5, 6, 8, 9}, "1 3-6 8 9"},
-		{odd, every},
-	} {
-		before := slices.Clone(tt.ids)
-		if got := idRanges(tt.ids); got != tt.want {
-			t.Errorf("%d ids: got %.200q, want %.200q", len(tt.ids), got, tt.want)
-		}
-		if !slices.Equal(tt.ids, before) {
-			t.Errorf("%d ids were changed", len(tt.ids))
-		}
-	}
-	text := string((&textFormat{width: 80}).ids(nil, "  ids ", idRanges(odd)))
+	text := string((&textFormat{width: 80}).ids(nil, "  ids ", display.IDs(odd)))
 	if got := strings.Join(strings.Fields(text), " "); got != "ids "+every {
 		t.Errorf("got %.200q", text)
 	}

@@ -24,6 +24,9 @@ function withSettings(folder, config) {
 	if (paths && paths.length > 0) {
 		config.paths = [...(config.paths || []), ...paths];
 	}
+	if (config.showMethods === undefined) {
+		config.showMethods = settings.get('showMethods');
+	}
 	const folders = (vscode.workspace.workspaceFolders || []).map(({ uri }) => uri.fsPath);
 	config.cwd = config.cwd || (folder ? folder.uri.fsPath : folders[0]);
 	config.sourcePaths = config.sourcePaths || folders;
@@ -95,30 +98,56 @@ async function showMemory(argument) {
 	await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true });
 }
 
-/** Writes memory as hexdump -C does. */
-class MemoryDocuments {
-	constructor() {
-		this.sessions = new Map();
-	}
-
-	async provideTextDocumentContent(uri) {
-		const session = this.sessions.get(uri.query);
-		if (!session) {
-			return 'The session has ended.\n';
-		}
-		const reference = path.posix.basename(uri.path, '.hex');
-		const { address, data, unreadableBytes } = await session.customRequest('readMemory', { memoryReference: reference, count: memoryShown });
-		const bytes = Buffer.from(data || '', 'base64');
-		let text = '', at = BigInt(address);
-		for (let i = 0; i < bytes.length; i += 16, at += 16n) {
-			const row = bytes.subarray(i, i + 16);
-			const hex = [...row].map(b => b.toString(16).padStart(2, '0')).join(' ').padEnd(47);
-			const letters = [...row].map(b => b >= 0x20 && b < 0x7f ? String.fromCharCode(b) : '.').join('');
-			text += `${at.toString(16).padStart(16, '0')}  ${hex}  |${letters}|\n`;
-		}
-		return unreadableBytes ? `${text}${at.toString(16).padStart(16, '0')}  not readable\n` : text;
+/** Shows the stacks of all threads, those that are equal once. */
+async function showStacks() {
+	const session = vscode.debug.activeDebugSession;
+	if (session) {
+		const uri = vscode.Uri.from({ scheme: 'sfcore-stacks', path: `/Stacks of ${session.name}.txt`, query: session.id });
+		stacks.changed.fire(uri); // a later snapshot has others
+		await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: false });
 	}
 }
+
+/** Documents about the sessions that are open. */
+class SessionDocuments {
+	constructor(write) {
+		this.write = write;
+		this.changed = new vscode.EventEmitter();
+		this.onDidChange = this.changed.event;
+	}
+
+	provideTextDocumentContent(uri) {
+		const session = sessions.get(uri.query);
+		return session ? this.write(session, uri) : 'The session has ended.\n';
+	}
+}
+
+const sessions = new Map();
+
+/** The stacks of all threads, which come in pieces. */
+const stacks = new SessionDocuments(async session => {
+	let text = '', body = { next: 0 };
+	do {
+		body = await session.customRequest('allStacks', { group: true, from: body.next });
+		text += body.text;
+	} while (body.next);
+	return `${body.threads} threads, ${body.stacks} different stacks\n\n${text}`;
+});
+
+/** Memory as hexdump -C writes it. */
+const memory = new SessionDocuments(async (session, uri) => {
+	const reference = path.posix.basename(uri.path, '.hex');
+	const { address, data, unreadableBytes } = await session.customRequest('readMemory', { memoryReference: reference, count: memoryShown });
+	const bytes = Buffer.from(data || '', 'base64');
+	let text = '', at = BigInt(address);
+	for (let i = 0; i < bytes.length; i += 16, at += 16n) {
+		const row = bytes.subarray(i, i + 16);
+		const hex = [...row].map(b => b.toString(16).padStart(2, '0')).join(' ').padEnd(47);
+		const letters = [...row].map(b => b >= 0x20 && b < 0x7f ? String.fromCharCode(b) : '.').join('');
+		text += `${at.toString(16).padStart(16, '0')}  ${hex}  |${letters}|\n`;
+	}
+	return unreadableBytes ? `${text}${at.toString(16).padStart(16, '0')}  not readable\n` : text;
+});
 
 /** Shows core files that are opened from the explorer in the debugger. */
 class CoreEditor {
@@ -133,12 +162,13 @@ class CoreEditor {
 }
 
 exports.activate = context => {
-	const memory = new MemoryDocuments();
 	context.subscriptions.push(
 		vscode.commands.registerCommand('sfcore.showMemory', showMemory),
+		vscode.commands.registerCommand('sfcore.showStacks', showStacks),
 		vscode.workspace.registerTextDocumentContentProvider('sfcore-memory', memory),
-		vscode.debug.onDidStartDebugSession(session => session.type === 'sfcore' && memory.sessions.set(session.id, session)),
-		vscode.debug.onDidTerminateDebugSession(session => memory.sessions.delete(session.id)),
+		vscode.workspace.registerTextDocumentContentProvider('sfcore-stacks', stacks),
+		vscode.debug.onDidStartDebugSession(session => session.type === 'sfcore' && sessions.set(session.id, session)),
+		vscode.debug.onDidTerminateDebugSession(session => sessions.delete(session.id)),
 		vscode.commands.registerCommand('sfcore.openCore', openCore),
 		vscode.commands.registerCommand('sfcore.pickProcess', pickProcess),
 		vscode.window.registerCustomEditorProvider('sfcore.core', new CoreEditor()),

@@ -95,7 +95,7 @@ var imports = map[string]string{
 	"internal/shrink":           "report memreader internal/elfx internal/linkmap core process",
 	"internal/delve/goroutines": "internal/companion report arch core unwind unwind/gostack process internal/delve/wire",
 
-	"dap":          "internal/display internal/delve/goroutines report process arch memreader internal/disasm core unwind",
+	"dap":          "internal/display internal/funcname internal/delve/goroutines report process arch memreader internal/disasm core unwind",
 	"dap/daptest":  "",
 	"plugin/proto": "",
 	"plugin":       "internal/delve/goroutines unwind report process arch memreader sframe core plugin/proto",
