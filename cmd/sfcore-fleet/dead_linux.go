@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,15 +35,18 @@ func newDeadCommand() *cobra.Command {
 		}
 		return sub
 	}
-	asJSON, all := false, false
+	format, all := "", false
 	list := with(&cobra.Command{Use: "list", Short: "List them, the oldest first, with the reasons", Args: cobra.NoArgs}, func(cmd *cobra.Command, q *queue.Queue, _ []string) error {
+		if err := checkEither(format); err != nil {
+			return err
+		}
 		dead, err := q.AllDead(cmd.Context(), 0, maxListed)
 		if err != nil {
 			return err
 		}
-		return writeDead(cmd.OutOrStdout(), dead, asJSON)
+		return writeDead(cmd.OutOrStdout(), dead, format)
 	})
-	list.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	eitherFormat(list, &format)
 	show := with(&cobra.Command{Use: "show NUMBER", Short: "Write the bytes of one to standard output", Args: cobra.ExactArgs(1)}, func(cmd *cobra.Command, q *queue.Queue, args []string) error {
 		n, err := number(args[0])
 		if err != nil {
@@ -58,6 +60,9 @@ func newDeadCommand() *cobra.Command {
 		return err
 	})
 	send := with(&cobra.Command{Use: "send [--all] [NUMBER...]", Short: "Send them again, as after an upgrade of workers"}, func(cmd *cobra.Command, q *queue.Queue, args []string) error {
+		if err := checkEither(format); err != nil {
+			return err
+		}
 		numbers, err := chosen(cmd, q, args, all)
 		if err != nil {
 			return err
@@ -67,9 +72,13 @@ func newDeadCommand() *cobra.Command {
 				return fmt.Errorf("%w; %d were sent", err, i)
 			}
 		}
+		if format == "json" {
+			return writeJSON(cmd.OutOrStdout(), sentAgain{"sfcore.fleet-sent/1", append([]uint64{}, numbers...)})
+		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "sent %d again\n", len(numbers))
 		return err
 	})
+	eitherFormat(send, &format)
 	send.Flags().BoolVar(&all, "all", false, "send all of them")
 	remove := with(&cobra.Command{Use: "rm NUMBER...", Short: "Remove them", Args: cobra.MinimumNArgs(1)}, func(cmd *cobra.Command, q *queue.Queue, args []string) error {
 		numbers, err := chosen(cmd, q, args, false)
@@ -84,16 +93,12 @@ func newDeadCommand() *cobra.Command {
 	return cmd
 }
 
-func writeDead(w io.Writer, dead []queue.Dead, asJSON bool) error {
-	if asJSON {
+func writeDead(w io.Writer, dead []queue.Dead, format string) error {
+	if format == "json" {
 		if dead == nil {
 			dead = []queue.Dead{}
 		}
-		text, err := json.Marshal(dead)
-		if err == nil {
-			_, err = w.Write(append(display.JSON(text), '\n'))
-		}
-		return err
+		return writeJSON(w, dead)
 	}
 	for i := range dead {
 		d := &dead[i]

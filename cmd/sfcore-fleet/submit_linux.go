@@ -31,6 +31,7 @@ type submitCommand struct {
 	at      queueFlags
 	host    string
 	privacy string
+	format  string
 	wait    time.Duration
 	reader  crash.ReaderOptions
 	config  *crash.Config
@@ -60,6 +61,7 @@ stored once, however often it is sent.`,
 	f := cmd.Flags()
 	f.StringVar(&c.host, "host", "", "send as host `NAME` (default: the name of this machine)")
 	f.StringVar(&c.privacy, "privacy", string(message.Names), "send `WHAT`: names, or addresses only")
+	eitherFormat(cmd, &c.format)
 	f.DurationVar(&c.wait, "wait", 10*time.Second, "wait so long for a server")
 	f.StringArrayVar(&c.reader.Paths, "path", nil, "search `PATH`, a file or a directory, for programs and libraries")
 	f.StringVar(&c.reader.Sysroot, "sysroot", "", "look for the files of the process below `DIR`")
@@ -67,6 +69,9 @@ stored once, however often it is sent.`,
 }
 
 func (c *submitCommand) run(cmd *cobra.Command, args []string) error {
+	if err := checkEither(c.format); err != nil {
+		return err
+	}
 	host, err := hostName(c.host)
 	if err != nil {
 		return err
@@ -104,15 +109,24 @@ func (c *submitCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	defer q.Close()
 	var errs []error
+	var list []submittedCore
 	for _, name := range args {
 		id, err := c.one(ctx, q, host, name)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			list = append(list, submittedCore{Core: name, Error: err.Error()})
+			continue
+		}
+		list = append(list, submittedCore{Core: name, ID: id})
+		if c.format == "json" {
 			continue
 		}
 		if _, err := fmt.Fprintln(cmd.OutOrStdout(), id); err != nil {
 			return err
 		}
+	}
+	if c.format == "json" {
+		errs = append(errs, writeJSON(cmd.OutOrStdout(), list))
 	}
 	return errors.Join(errs...)
 }

@@ -95,7 +95,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusServiceUnavailable, "the queue does not take it: "+err.Error())
 		return
 	}
-	answer(w, http.StatusAccepted, map[string]string{"id": m.ID})
+	answer(w, http.StatusAccepted, accepted{m.ID})
 }
 
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
@@ -112,7 +112,7 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	answer(w, http.StatusOK, map[string]string{"status": "ok"})
+	answer(w, http.StatusOK, wellness{"ok"})
 }
 
 // only lets those pass who may.
@@ -127,8 +127,21 @@ func (s *Server) only(right Right, next http.Handler) http.Handler {
 	})
 }
 
+// What is answered, besides pages and metrics.
+type (
+	accepted struct {
+		ID string `json:"id"` // of the crash among those of all hosts
+	}
+	wellness struct {
+		Status string `json:"status"` // ok
+	}
+	failure struct {
+		Error string `json:"error"`
+	}
+)
+
 func fail(w http.ResponseWriter, status int, text string) {
-	answer(w, status, map[string]string{"error": text})
+	answer(w, status, failure{text})
 }
 
 func answer(w http.ResponseWriter, status int, v any) {
