@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Prepare gives them to root and to all commands below it, which have been added to it.
@@ -69,8 +70,16 @@ var parsing = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`strconv\.\w+: parsing "[^"]*": (invalid syntax|value out of range)$`)
 })
 
-// badFlag says in words why the value of a flag is none.
-func badFlag(_ *cobra.Command, err error) error {
+// badFlag says in words what is wrong with a flag.
+func badFlag(cmd *cobra.Command, err error) error {
+	var no *pflag.NotExistError
+	var bare *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &no):
+		return unknownFlag(cmd, no.GetSpecifiedName())
+	case errors.As(err, &bare):
+		return fmt.Errorf("%s: the value is missing; use %s", dashed(bare.GetSpecifiedName()), valued(cmd, bare.GetSpecifiedName()))
+	}
 	at := parsing().FindStringSubmatchIndex(err.Error())
 	if at == nil {
 		return err
@@ -80,6 +89,39 @@ func badFlag(_ *cobra.Command, err error) error {
 		why = "this number is too large"
 	}
 	return errors.New(err.Error()[:at[0]] + why)
+}
+
+// unknownFlag reports a flag that a command does not have, but maybe one below it.
+func unknownFlag(cmd *cobra.Command, name string) error {
+	for _, below := range cmd.Commands() {
+		if flagOf(below, name) != nil {
+			return fmt.Errorf("unknown flag %s for %s; it comes behind a command: %s %s", dashed(name), cmd.CommandPath(), below.CommandPath(), valued(below, name))
+		}
+	}
+	return fmt.Errorf("unknown flag %s for %s; %s --help lists the flags", dashed(name), cmd.CommandPath(), cmd.CommandPath())
+}
+
+func flagOf(cmd *cobra.Command, name string) *pflag.Flag {
+	if len(name) == 1 {
+		return cmd.Flags().ShorthandLookup(name)
+	}
+	return cmd.Flags().Lookup(name)
+}
+
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// valued is a flag with what its value is, as --help has it.
+func valued(cmd *cobra.Command, name string) string {
+	if f := flagOf(cmd, name); f != nil && strings.Contains(f.Usage, "`") {
+		what, _ := pflag.UnquoteUsage(f)
+		return dashed(name) + " " + what
+	}
+	return dashed(name)
 }
 
 // Without returns the paths of the commands that do something and have no flag of this

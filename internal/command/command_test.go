@@ -21,10 +21,19 @@ func TestPrepare(t *testing.T) {
 		{[]string{"help", "lits"}, `unknown command "lits" for crash; did you mean list?`},
 		{[]string{"list", "-n", "x"}, `invalid argument "x" for "-n, --lines" flag: this is not a number`},
 		{[]string{"list", "-n", "99999999999999999999"}, `invalid argument "99999999999999999999" for "-n, --lines" flag: this number is too large`},
+		{[]string{"list", "-n"}, `-n: the value is missing; use -n COUNT`},
+		{[]string{"list", "--lines"}, `--lines: the value is missing; use --lines COUNT`},
+		{[]string{"-n", "1"}, `unknown flag -n for crash; it comes behind a command: crash list -n COUNT`},
+		{[]string{"--all"}, `unknown flag --all for crash; it comes behind a command: crash list --all`},
+		{[]string{"--lines=1"}, `unknown flag --lines for crash; it comes behind a command: crash list --lines COUNT`},
+		{[]string{"list", "-x"}, `unknown flag -x for crash list; crash list --help lists the flags`},
+		{[]string{"-xn"}, `unknown flag -x for crash; crash --help lists the flags`},
+		{[]string{"list", "--none=x"}, `unknown flag --none for crash list; crash list --help lists the flags`},
 	} {
 		root, below := &cobra.Command{Use: "crash", SilenceErrors: true, SilenceUsage: true}, &cobra.Command{Use: "store"}
 		list := &cobra.Command{Use: "list", Run: func(*cobra.Command, []string) {}}
-		list.Flags().IntP("lines", "n", 0, "")
+		list.Flags().IntP("lines", "n", 0, "show `COUNT`")
+		list.Flags().Bool("all", false, "show all")
 		below.AddCommand(&cobra.Command{Use: "show", Run: func(*cobra.Command, []string) {}})
 		root.AddCommand(list, below, &cobra.Command{Use: "top", Run: func(*cobra.Command, []string) {}})
 		Prepare(root)
