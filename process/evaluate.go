@@ -1,6 +1,7 @@
 package process
 
 import (
+	"fmt"
 	"iter"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/sfcore/sfcore/internal/expression"
 	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/internal/symbol"
+	"github.com/sfcore/sfcore/report"
 )
 
 // Place is where an expression is evaluated.
@@ -55,6 +57,14 @@ func (x *placed) evaluate(p *Process) (value.Object, error) {
 func (v *Variable) Err() error {
 	v.read()
 	return v.err
+}
+
+// Line writes the value on one line. r is what Describe returned.
+func (v *Variable) Line(r *report.Variable) string {
+	if n, _, ok := v.Integer(); ok && v.Hex {
+		return fmt.Sprintf("%#x", n)
+	}
+	return r.Text()
 }
 
 // cutFormat cuts off what follows the last comma, if it is a format.

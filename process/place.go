@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 
+	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/report"
 )
 
@@ -25,6 +26,25 @@ func (s *Stack) Place(r *report.Thread, i int) (at Place, ok bool) {
 		}
 	}
 	return at, at.Frame < len(s.Frames)
+}
+
+// Place walks the stack of a thread, and returns the innermost frame that want accepts,
+// for evaluation; with nil, the innermost that has variables, or else the innermost. at is
+// nil if want accepts no frame that is on the stack.
+func (w *Walker) Place(th *core.Thread, want func(*report.Frame) bool) (at *Place, r *report.Thread) {
+	s := w.Walk(th)
+	w.RecoverRegisters(s)
+	r = w.Describe(s, false)
+	for i := range r.Frames {
+		found, ok := s.Place(r, i)
+		if ok && (want != nil && want(&r.Frames[i]) || want == nil && len(w.process.Scopes(s, found.Frame)) > 0) {
+			return &found, r
+		}
+	}
+	if want == nil {
+		at = &Place{Stack: s}
+	}
+	return at, r
 }
 
 var errUnknownRegister = errors.New("it was not recovered in this frame")

@@ -168,36 +168,24 @@ func (c *printCommand) place(t *process.Process) (*process.Place, error) {
 			return nil, err
 		}
 	}
-	w := t.NewWalker()
-	s := w.Walk(th)
-	w.RecoverRegisters(s)
-	r := w.Describe(s, false)
-	for i := range r.Frames {
-		at, ok := s.Place(r, i)
-		switch {
-		case !ok:
-			continue
-		case c.frame >= 0:
-			if i == c.frame {
-				return &at, nil
-			}
-		case c.function != "":
-			if name, _, _ := strings.Cut(r.Frames[i].Function, "("); name == c.function || r.Frames[i].Function == c.function {
-				return &at, nil
-			}
-		default:
-			if len(t.Scopes(s, at.Frame)) > 0 {
-				return &at, nil
-			}
+	var want func(*report.Frame) bool
+	switch {
+	case c.frame >= 0:
+		want = func(f *report.Frame) bool { return f.Index == c.frame }
+	case c.function != "":
+		want = func(f *report.Frame) bool {
+			name, _, _ := strings.Cut(f.Function, "(")
+			return name == c.function || f.Function == c.function
 		}
 	}
+	at, r := t.NewWalker().Place(th, want)
 	switch {
+	case at != nil:
+		return at, nil
 	case c.function != "":
 		return nil, fmt.Errorf("--function %s: no frame of thread %d is in a function of this name", c.function, th.ID)
-	case c.frame >= 0:
-		return nil, fmt.Errorf("--frame %d: thread %d has no such frame with registers; it has %d frames", c.frame, th.ID, len(r.Frames))
 	}
-	return &process.Place{Stack: s}, nil
+	return nil, fmt.Errorf("--frame %d: thread %d has no such frame with registers; it has %d frames", c.frame, th.ID, len(r.Frames))
 }
 
 func threadOf(threads []*core.Thread, tid int) (*core.Thread, error) {
@@ -221,9 +209,6 @@ func evaluate(t *process.Process, at *process.Place, text string) evaluated {
 		e.Error = text + ": " + r.Missing
 		return e
 	}
-	e.Text, e.Value = r.Text(), &r
-	if n, _, ok := v.Integer(); ok && v.Hex {
-		e.Text = fmt.Sprintf("%#x", n)
-	}
+	e.Text, e.Value = v.Line(&r), &r
 	return e
 }
