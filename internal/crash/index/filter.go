@@ -49,23 +49,77 @@ func (p Page) order() string {
 	return "DESC"
 }
 
-// from joins what a filter may ask for.
-const from = " FROM crashes c JOIN signatures s ON s.id = c.sig JOIN programs p ON p.id = c.program"
+// tallied reports whether the tallies tell which crashes fit: they have no build, no host, no pid
+// and no id, and times by the day.
+func (f *Filter) tallied() bool {
+	return f.Build == "" && f.Host == "" && f.PID == 0 && wholeDay(f.Since) && wholeDay(f.Until) && (f.Text == "" || strings.Trim(f.Text, idCharacters) != "")
+}
 
-// where is the condition of a filter.
-func (f *Filter) where() (condition string, args []any) {
+// idCharacters are all that ids have: a text with another one is in none.
+const idCharacters = "0123456789.-"
+
+const daySeconds = 86400
+
+func wholeDay(t time.Time) bool {
+	return t.IsZero() || t.Unix() >= 0 && t.Unix()%daySeconds == 0 && t.Nanosecond() == 0
+}
+
+// counted are what a question counts: crashes, or tallies of them.
+type counted struct {
+	table, count, first, last, oldest, newest string
+}
+
+var (
+	crashRows = counted{" FROM crashes c", "count(*)", "c.time", "c.time", "c.id", "c.id"}
+	tallyRows = counted{" FROM tallies c", "CAST(sum(c.n) AS INTEGER)", "c.first", "c.last", "c.oldest", "c.newest"}
+)
+
+// from returns what is read for a filter, with the condition: tallies if they have all that is
+// asked for, of each day if daily. A question by host or build has crashes.
+func (f *Filter) from(daily, tallies bool) (of counted, where string, args []any) {
+	if tallies && f.tallied() {
+		where, args = f.where(true, daily)
+		return tallyRows, where, args
+	}
+	where, args = f.where(false, daily)
+	return crashRows, where, args
+}
+
+// where is the condition of a filter for the rows of crashes c, or of tallies c: of each day, or
+// of all days together where the filter asks for no time.
+func (f *Filter) where(tallied, daily bool) (condition string, args []any) {
 	var all []string
 	add := func(condition string, values ...any) {
 		all = append(all, condition)
 		args = append(args, values...)
 	}
+	switch {
+	case !tallied:
+		if !f.Since.IsZero() {
+			add("c.time >= ?", f.Since.UnixNano())
+		}
+		if !f.Until.IsZero() {
+			add("c.time < ?", f.Until.UnixNano())
+		}
+	case f.Since.IsZero() && f.Until.IsZero() && !daily:
+		add("c.day = ?", int64(allDays))
+	default:
+		if f.Since.IsZero() {
+			add("c.day > ?", int64(allDays))
+		} else {
+			add("c.day >= ?", f.Since.Unix()/daySeconds)
+		}
+		if !f.Until.IsZero() {
+			add("c.day < ?", f.Until.Unix()/daySeconds)
+		}
+	}
 	if f.Group != "" {
-		add("s.grp = ?", f.Group)
+		add("c.sig IN (SELECT id FROM signatures WHERE grp = ?)", f.Group)
 	}
 	if strings.Contains(f.Program, "/") {
-		add("p.path = ?", f.Program)
+		add("c.program IN (SELECT id FROM programs WHERE path = ?)", f.Program)
 	} else if f.Program != "" {
-		add("p.name = ?", f.Program)
+		add("c.program IN (SELECT id FROM programs WHERE name = ?)", f.Program)
 	}
 	if f.PID != 0 {
 		add("c.pid = ?", f.PID)
@@ -78,15 +132,14 @@ func (f *Filter) where() (condition string, args []any) {
 			add(equal.column+" = ?", equal.value)
 		}
 	}
-	if !f.Since.IsZero() {
-		add("c.time >= ?", f.Since.UnixNano())
-	}
-	if !f.Until.IsZero() {
-		add("c.time < ?", f.Until.UnixNano())
-	}
 	if f.Text != "" {
 		like := like(f.Text)
-		add(`(s.title LIKE ? ESCAPE '\' OR p.path LIKE ? ESCAPE '\' OR c.place LIKE ? ESCAPE '\' OR c.id LIKE ? ESCAPE '\')`, like, like, like, like)
+		condition := `c.sig IN (SELECT id FROM signatures WHERE title LIKE ? ESCAPE '\') OR c.program IN (SELECT id FROM programs WHERE path LIKE ? ESCAPE '\') OR c.place LIKE ? ESCAPE '\'`
+		if tallied {
+			add("("+condition+")", like, like, like)
+		} else {
+			add("("+condition+` OR c.id LIKE ? ESCAPE '\')`, like, like, like, like)
+		}
 	}
 	if all == nil {
 		return "", nil

@@ -17,7 +17,7 @@ import (
 const Version = schemaVersion
 
 // Tables is what the tables of an index are called, for those who drop them.
-const Tables = "crashes, groups, signatures, programs"
+const Tables = "crashes, groups, signatures, programs, tallies, days"
 
 // Over returns an index in tables of a database of others, for crashes that only
 // [Index.Change] adds. It has no store, and the caller closes the database.

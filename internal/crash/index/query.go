@@ -75,14 +75,16 @@ const shortKey = 4
 // Groups returns the groups of the crashes that fit, the most frequent first.
 func (ix *Index) Groups(ctx context.Context, f Filter, p Page) ([]Group, error) {
 	limit, offset := p.bounds()
-	order := " ORDER BY count " + p.order() + ", last " + p.order() + " LIMIT ? OFFSET ?"
+	order := " ORDER BY count " + p.order() + ", last " + p.order()
 	if f == (Filter{Group: f.Group}) {
-		return ix.groups(ctx, "SELECT "+groupColumns+", "+programOf+" FROM groups g WHERE ?1 IN ('', key)"+order, f.Group, limit, offset)
+		return ix.groups(ctx, "SELECT "+groupColumns+", "+programOf+" FROM groups g WHERE ?1 IN ('', key)"+order+" LIMIT ? OFFSET ?", f.Group, limit, offset)
 	}
-	where, args := f.where()
-	return ix.groups(ctx, `SELECT g.key, g.title, g.fault, n AS count, g.kept, since, until AS last, least, most, `+programOf+` FROM
-		(SELECT s.grp AS grp, count(*) AS n, min(c.time) AS since, max(c.time) AS until, min(c.id) AS least, max(c.id) AS most`+
-		from+where+` GROUP BY s.grp) AS found JOIN groups g ON g.key = found.grp`+order, append(args, limit, offset)...)
+	of, where, args := f.from(false, true)
+	// The program is looked up for those that are returned.
+	return ix.groups(ctx, "SELECT found.*, "+programOf+` FROM (SELECT g.key, g.title, g.fault, c.count, g.kept, c.first, c.last, c.oldest, c.newest FROM
+		(SELECT s.grp AS grp, `+of.count+" AS count, min("+of.first+") AS first, max("+of.last+") AS last, min("+of.oldest+") AS oldest, max("+of.newest+") AS newest"+
+		of.table+" JOIN signatures s ON s.id = c.sig"+where+` GROUP BY s.grp) AS c
+		JOIN groups g ON g.key = c.grp ORDER BY c.count `+p.order()+", c.last "+p.order()+" LIMIT ? OFFSET ?) AS found"+order, append(args, limit, offset)...)
 }
 
 // Group returns a group, or [ErrNoGroup]. The beginning of a key is enough if no other
@@ -109,8 +111,8 @@ func (ix *Index) Group(ctx context.Context, key string) (*Group, error) {
 // the same programs.
 func (ix *Index) NewIn(ctx context.Context, build string, p Page) ([]Group, error) {
 	limit, offset := p.bounds()
-	return ix.groups(ctx, "SELECT "+groupColumns+", "+programOf+` FROM groups g WHERE g.key IN (SELECT s.grp`+from+` WHERE c.build = ?1)
-		AND NOT EXISTS (SELECT 1`+from+` WHERE s.grp = g.key AND c.build NOT IN (?1, '') AND c.program IN (SELECT program FROM crashes WHERE build = ?1))
+	return ix.groups(ctx, "SELECT "+groupColumns+", "+programOf+` FROM groups g WHERE g.key IN (SELECT s.grp FROM crashes c JOIN signatures s ON s.id = c.sig WHERE c.build = ?1)
+		AND NOT EXISTS (SELECT 1 FROM crashes c JOIN signatures s ON s.id = c.sig WHERE s.grp = g.key AND c.build NOT IN (?1, '') AND c.program IN (SELECT program FROM crashes WHERE build = ?1))
 		ORDER BY count `+p.order()+`, last `+p.order()+` LIMIT ?2 OFFSET ?3`, build, limit, offset)
 }
 
@@ -126,9 +128,9 @@ func (ix *Index) groups(ctx context.Context, query string, args ...any) ([]Group
 // Crashes returns the crashes that fit, the newest first.
 func (ix *Index) Crashes(ctx context.Context, f Filter, p Page) ([]Crash, error) {
 	limit, offset := p.bounds()
-	where, args := f.where()
+	of, where, args := f.from(false, false)
 	query := "SELECT c.id, c.time, s.grp, s.title, p.path, c.pid, c.uid, c.signal, c.build, c.host, c.place, c.number, c.kept, c.bytes" +
-		from + where + " ORDER BY c.id " + p.order() + " LIMIT ? OFFSET ?"
+		of.table + " JOIN signatures s ON s.id = c.sig JOIN programs p ON p.id = c.program" + where + " ORDER BY c.id " + p.order() + " LIMIT ? OFFSET ?"
 	return list(ctx, ix, func(rows *sql.Rows, c *Crash) error {
 		var at int64
 		err := rows.Scan(&c.ID, &at, &c.Group, &c.Title, &c.Program, &c.PID, &c.UID, &c.Signal, &c.Build, &c.Host, &c.Place, &c.Number, &c.Kept, &c.Bytes)
@@ -150,7 +152,7 @@ const (
 	ByPlace   By = "place"
 )
 
-var columns = map[By]string{ByBuild: "c.build", ByHost: "c.host", ByProgram: "p.path", BySignal: "c.signal", ByUser: "c.uid", ByPlace: "c.place"}
+var columns = map[By]string{ByBuild: "c.build", ByHost: "c.host", ByProgram: "c.program", BySignal: "c.signal", ByUser: "c.uid", ByPlace: "c.place"}
 
 // Count counts the crashes that fit by something, the most frequent first.
 func (ix *Index) Count(ctx context.Context, by By, f Filter, p Page) ([]Tally, error) {
@@ -159,27 +161,35 @@ func (ix *Index) Count(ctx context.Context, by By, f Filter, p Page) ([]Tally, e
 		return nil, fmt.Errorf("crashes are not counted by %q", by)
 	}
 	limit, offset := p.bounds()
-	where, args := f.where()
-	query := "SELECT " + column + ", count(*) AS n, min(c.time), max(c.time)" + from + where + " GROUP BY 1 ORDER BY n " + p.order() + ", 1 LIMIT ? OFFSET ?"
+	of, where, args := f.from(false, by != ByBuild && by != ByHost)
+	query := "SELECT " + column + " AS name, " + of.count + " AS n, min(" + of.first + ") AS first, max(" + of.last + ") AS last" + of.table + where + " GROUP BY 1"
+	if by == ByProgram {
+		query = "SELECT p.path AS name, n, first, last FROM (" + query + ") AS c JOIN programs p ON p.id = c.name"
+	}
 	return list(ctx, ix, func(rows *sql.Rows, t *Tally) error {
 		var first, last int64
 		err := rows.Scan(&t.Name, &t.Count, &first, &last)
 		t.First, t.Last = moment(first), moment(last)
 		return err
-	}, query, append(args, limit, offset)...)
+	}, query+" ORDER BY n "+p.order()+", name LIMIT ? OFFSET ?", append(args, limit, offset)...)
 }
 
 // Days returns how many of the crashes that fit there were on each day on which there
 // were any, the oldest first. It returns the last 1000 of these days.
 func (ix *Index) Days(ctx context.Context, f Filter) ([]Day, error) {
-	where, args := f.where()
-	query := "SELECT * FROM (SELECT c.day, count(*)" + from + where + " GROUP BY c.day ORDER BY c.day DESC LIMIT ?) AS days ORDER BY 1"
+	query, args := "SELECT day, n FROM days ORDER BY day DESC LIMIT ?", []any(nil)
+	if f != (Filter{}) {
+		var of counted
+		var where string
+		of, where, args = f.from(true, true)
+		query = "SELECT c.day AS day, " + of.count + of.table + where + " GROUP BY c.day ORDER BY c.day DESC LIMIT ?"
+	}
 	return list(ctx, ix, func(rows *sql.Rows, d *Day) error {
 		var day int64
 		err := rows.Scan(&day, &d.Count)
-		d.Date = time.Unix(day*86400, 0).UTC().Format(time.DateOnly)
+		d.Date = time.Unix(day*daySeconds, 0).UTC().Format(time.DateOnly)
 		return err
-	}, query, append(args, maxLimit)...)
+	}, "SELECT * FROM ("+query+") AS days ORDER BY day", append(args, maxLimit)...)
 }
 
 // Stats is what a store has.

@@ -2,14 +2,14 @@ package index
 
 // schemaVersion is PRAGMA user_version. Whoever changes the tables raises it. An index
 // of an older version is made again from the files; one of a newer version is refused.
-const schemaVersion = 3
+const schemaVersion = 4
 
 // application is PRAGMA application_id: "sfcr".
 const application = 0x73666372
 
 // schema is what [Dialect] makes tables of. It has a row for each crash. Signatures and programs, of which there are few, have
-// tables of their own, with what is counted of them, so that questions about groups do
-// not read all crashes.
+// tables of their own, with what is counted of them. What crashes that are kept have in common is
+// counted in tallies, and in days, so that questions about groups do not read all crashes.
 const schema = `
 CREATE TABLE programs (
 	id   INTEGER PRIMARY KEY,
@@ -67,10 +67,31 @@ CREATE TABLE crashes (
 	kept    TEXT NOT NULL,
 	bytes   INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX crashes_sig ON crashes (sig, day, build, program, host, number);
+CREATE INDEX crashes_sig ON crashes (sig, day, build, program, host, time);
 CREATE INDEX crashes_time ON crashes (time);
-CREATE INDEX crashes_program ON crashes (program, time);
-CREATE INDEX crashes_build ON crashes (build, time);
+CREATE INDEX crashes_program ON crashes (program, build, time);
+CREATE INDEX crashes_build ON crashes (build, sig, day, program, time);
+CREATE INDEX crashes_host ON crashes (host, sig, day, build, program, time);
+CREATE TABLE tallies (
+	day     INTEGER NOT NULL, -- or -1 for all days together
+	sig     INTEGER NOT NULL,
+	program INTEGER NOT NULL,
+	signal  TEXT NOT NULL,
+	uid     INTEGER NOT NULL,
+	place   TEXT NOT NULL,
+	n       INTEGER NOT NULL, -- crashes that are kept
+	first   INTEGER NOT NULL, -- nanoseconds
+	last    INTEGER NOT NULL,
+	oldest  TEXT NOT NULL,    -- ids
+	newest  TEXT NOT NULL,
+	PRIMARY KEY (day, sig, program, signal, uid, place)
+) WITHOUT ROWID;
+CREATE INDEX tallies_sig ON tallies (sig, day, n);
+CREATE INDEX tallies_program ON tallies (program, day, n);
+CREATE TABLE days (
+	day INTEGER PRIMARY KEY,
+	n   INTEGER NOT NULL
+);
 `
 
 // stateSchema is for an index of a store.

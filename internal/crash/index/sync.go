@@ -127,7 +127,7 @@ func (ix *Index) change(ctx context.Context, change func(*writer)) error {
 }
 
 func (ix *Index) writer(ctx context.Context, tx *sql.Tx) *writer {
-	return &writer{ctx: ctx, tx: tx, dialect: ix.dialect, programs: map[string]int64{}, sigs: map[string]int64{}, lost: map[int64]bool{}}
+	return &writer{ctx: ctx, tx: tx, dialect: ix.dialect, programs: map[string]int64{}, sigs: map[string]int64{}, lost: map[int64]bool{}, counts: newCounts()}
 }
 
 // difference returns what is only in the first of two sorted lists, and only in the
@@ -172,6 +172,7 @@ type writer struct {
 	added    bool             // a signature that was not there
 	touched  []int64          // signatures
 	lost     map[int64]bool   // those that have lost crashes
+	counts   counts
 	err      error
 }
 
@@ -196,22 +197,25 @@ func (w *writer) remove(id string) {
 	if w.err != nil {
 		return
 	}
-	var sig int64
-	err := w.row("DELETE FROM crashes WHERE id = ? RETURNING sig", id).Scan(&sig)
+	var c cell
+	err := w.row("DELETE FROM crashes WHERE id = ? RETURNING day, sig, program, signal, uid, place", id).Scan(&c.day, &c.sig, &c.program, &c.signal, &c.uid, &c.place)
 	if errors.Is(err, sql.ErrNoRows) {
 		return
 	}
 	w.err = err
-	w.touch(sig)
-	w.lost[sig] = true
+	w.touch(c.sig)
+	w.lost[c.sig] = true
+	w.counts.remove(c)
 }
 
 // add adds a crash that is not there.
 func (w *writer) add(r *store.Record, size int64) {
 	program, sig := w.program(cut(r.Program)), w.signature(r)
 	at := r.Time.UnixNano()
-	w.exec("INSERT INTO crashes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r.ID, at, r.Time.Unix()/86400, sig, program,
-		r.PID, r.UID, cut(r.Signal), cut(r.Build), cut(r.Host), cut(place(r)), r.Number, string(r.Kept), size)
+	c := cell{r.Time.Unix() / daySeconds, sig, program, cut(r.Signal), int64(r.UID), cut(place(r))}
+	w.exec("INSERT INTO crashes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r.ID, at, c.day, sig, program,
+		r.PID, r.UID, c.signal, cut(r.Build), cut(r.Host), c.place, r.Number, string(r.Kept), size)
+	w.counts.add(c, at, r.ID)
 	w.exec(`UPDATE signatures SET kept = kept + 1, bytes = bytes + ?5, number = greatest(number, ?2),
 		first = CASE WHEN first = 0 THEN ?3 ELSE least(first, ?3) END, last = greatest(last, ?3),
 		oldest = CASE WHEN oldest = '' THEN ?4 ELSE least(oldest, ?4) END, newest = greatest(newest, ?4) WHERE id = ?1`, sig, r.Number, at, r.ID, size)
@@ -279,6 +283,7 @@ func (w *writer) id(known map[string]int64, key, table, by string, insert func()
 // regroup decides of which group each signature is, if there are new ones, and counts
 // the groups that have changed.
 func (w *writer) regroup() {
+	w.tally()
 	slices.Sort(w.touched)
 	w.touched = slices.Compact(w.touched)
 	for sig := range w.lost { // what was counted stays, with its times
