@@ -108,7 +108,7 @@ var kinds = map[string]kind{
 	"ra-missing":            {Error, "neither the row nor the header says where the return address is"},
 	"rows-shared":           {Error, "many functions share the same rows; not all were checked"},
 	"fre-first-late":        {Warning, "the first row is not for the first instruction"},
-	"fre-at-end":            {Note, "the last row starts at the end of the function; gas and LLVM write such a row for CFI after the last instruction"},
+	"fre-at-end":            {Note, "the last row starts at the end of the function; gas and LLVM write such a row for CFI after the last instruction, and GNU ld and objdump up to 2.44 abort on it"},
 	"mangled-ra-reserved":   {Warning, "a row says that RA is signed, but the version or the architecture has no signed RA"},
 	"words-extra":           {Warning, "a row has more data words than the ABI uses"},
 	"outermost-errata-2":    {Note, "a row of V2 has no data words; in errata 2, which was never released, it marks an outermost frame"},

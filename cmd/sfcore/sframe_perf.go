@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -156,23 +155,35 @@ func (c *perfCommand) walk(cmd *cobra.Command, f *perfdata.File) (*perfReport, e
 	defer progress.clear()
 	w := perfWalk{f: f, report: r, stops: map[perfStop]int{}, frames: make([][]unwind.Frame, len(perfMethods)), budget: unwind.Budget{Steps: perfSteps + perfSampleSteps*int64(len(f.Samples))}}
 	done := 0
-	for _, space := range f.Spaces { // one set of modules at a time
-		if bySpace[space] == nil {
+	laid := 0
+	for _, space := range f.Spaces {
+		samples := bySpace[space]
+		if samples == nil {
 			continue
 		}
-		set := module.Find(perfImage(f, space), module.Options{Sysroot: c.sysroot, Paths: c.paths, SFrameDirs: c.sidecar})
-		w.begin(set)
-		for _, s := range bySpace[space] {
-			if err := cmd.Context().Err(); err != nil {
-				set.Close()
-				return nil, err
-			}
-			w.sample(s)
-			done++
-			progress.share(done, len(f.Samples), space.Comm)
+		if laid += len(space.Mappings); laid > maxPerfMappings {
+			w.ended += len(samples)
+			continue
 		}
-		w.checkFiles(space)
-		set.Close()
+		epochs, whole := space.Epochs(samples)
+		if !whole {
+			r.Problems = append(r.Problems, fmt.Sprintf("process %d: files were replaced too often; its first samples may have frames of the wrong file", space.PID))
+		}
+		for i := range epochs { // one set of modules at a time
+			set := module.Find(perfImage(f, space, epochs[i].Mappings), module.Options{Sysroot: c.sysroot, Paths: c.paths, SFrameDirs: c.sidecar})
+			w.begin(set)
+			for _, s := range epochs[i].Samples {
+				if err := cmd.Context().Err(); err != nil {
+					set.Close()
+					return nil, err
+				}
+				w.sample(s)
+				done++
+				progress.share(done, len(f.Samples), space.Comm)
+			}
+			w.checkFiles(epochs[i].Mappings)
+			set.Close()
+		}
 	}
 	if w.ended > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("%s not walked to the end: the walks take too much time", count(w.ended, "sample")))
@@ -188,22 +199,15 @@ func (c *perfCommand) walk(cmd *cobra.Command, f *perfdata.File) (*perfReport, e
 }
 
 // perfImage is the process that a sample was taken of, without memory.
-func perfImage(f *perfdata.File, s *perfdata.Space) *core.Image {
-	byStart := map[uint64]core.Mapping{}
-	for _, m := range s.Mappings {
+func perfImage(f *perfdata.File, s *perfdata.Space, mappings []perfdata.Mapping) *core.Image {
+	img := &core.Image{Arch: f.Arch, PID: s.PID, Name: s.Comm, Mem: memreader.NewSpace(nil)}
+	for i := range mappings {
+		m := &mappings[i]
 		path := m.Path
-		if strings.HasPrefix(path, "//anon") {
+		if m.Anonymous() {
 			path = ""
 		}
-		byStart[m.Lo] = core.Mapping{Lo: m.Lo, Hi: m.Hi, Off: m.Off, Path: path, Exec: m.Exec}
-	}
-	img := &core.Image{Arch: f.Arch, PID: s.PID, Name: s.Comm, Mem: memreader.NewSpace(nil)}
-	for _, lo := range slices.Sorted(maps.Keys(byStart)) {
-		m := byStart[lo]
-		if n := len(img.Mappings); n > 0 && img.Mappings[n-1].Hi > lo {
-			img.Mappings[n-1].Hi = lo // the later one replaced a part
-		}
-		img.Mappings = append(img.Mappings, m)
+		img.Mappings = append(img.Mappings, core.Mapping{Lo: m.Lo, Hi: m.Hi, Off: m.Off, Path: path, Exec: m.Exec})
 	}
 	return img
 }
@@ -214,6 +218,9 @@ const (
 	// perfSteps and perfSampleSteps bound the work on all samples: see [unwind.Budget].
 	// It is enough for 600 frames of each sample, and two million more.
 	perfSteps, perfSampleSteps = 1 << 30, 1 << 18
+	// maxPerfMappings bounds the mappings that are put one over the other, for all
+	// processes together. That many take some seconds.
+	maxPerfMappings = 4 << 20
 )
 
 // perfWalk walks the samples of a recording.
@@ -291,9 +298,10 @@ func (w *perfWalk) uses(frames []unwind.Frame) {
 }
 
 // checkFiles tells which of the files that were used are not those that were recorded.
-func (w *perfWalk) checkFiles(s *perfdata.Space) {
+func (w *perfWalk) checkFiles(mappings []perfdata.Mapping) {
 	recorded := map[string]string{}
-	for _, m := range s.Mappings {
+	for i := range mappings {
+		m := &mappings[i]
 		recorded[m.Path] = cmp.Or(m.BuildID, w.f.BuildIDs[m.Path])
 	}
 	for m := range w.used {

@@ -20,8 +20,11 @@ type Mapping struct {
 	BuildID string
 }
 
-// A Space are the mappings of a process between two calls of exec(2). It grows while
-// the file is read.
+// Anonymous reports whether the mapping is of no file.
+func (m *Mapping) Anonymous() bool { return strings.HasPrefix(m.Path, "//anon") }
+
+// A Space are the mappings of a process between two calls of exec(2), in the order in
+// which they were made. It grows while the file is read.
 type Space struct {
 	PID      int
 	Comm     string
@@ -38,8 +41,9 @@ type Sample struct {
 	SP    uint64
 	Stack []byte
 
-	regs  []byte // in the file
-	event *attr
+	regs   []byte // in the file
+	mapped int    // the mappings that Space had
+	event  *attr
 }
 
 // File is a perf.data file.

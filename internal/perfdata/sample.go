@@ -96,6 +96,7 @@ func (r *reader) sample(b *body, off uint64) {
 		return
 	}
 	s.Space = r.space(pid)
+	s.mapped = len(s.Space.Mappings)
 	r.Samples = append(r.Samples, s)
 }
 

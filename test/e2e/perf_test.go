@@ -27,25 +27,7 @@ func TestPerf(t *testing.T) {
 		t.Skip("perf is needed, and the right to use it")
 	}
 	walk := func(file string, args ...string) (samples int, frames map[string]int, problems []string) {
-		cmd := exec.Command(sfcore, append([]string{"sframe", "perf", "--format", "json", file}, args...)...)
-		cmd.Dir = dir
-		out, err := cmd.Output()
-		var got struct {
-			Samples int
-			Methods []struct {
-				Method string
-				Frames int
-			}
-			Problems []string
-		}
-		if again := json.Unmarshal(out, &got); again != nil || (err != nil) != (len(got.Problems) > 0) {
-			t.Fatalf("%v, %v: %s", err, again, out)
-		}
-		frames = map[string]int{}
-		for _, m := range got.Methods {
-			frames[m.Method] = m.Frames
-		}
-		return got.Samples, frames, got.Problems
+		return walkPerf(t, sfcore, dir, file, args...)
 	}
 	samples, frames, problems := walk("perf.data")
 	if samples < 20 {
@@ -55,22 +37,8 @@ func TestPerf(t *testing.T) {
 		t.Errorf("got %q", problems)
 	}
 	asPerf := func(file string, samples, all int) {
-		cmd := exec.Command("perf", "script", "--no-inline", "-i", file, "-F", "ip")
-		cmd.Dir = dir
-		text, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		user := 0
-		for _, line := range strings.Split(string(text), "\n") {
-			if ip := strings.TrimSpace(line); ip != "" && !strings.HasPrefix(ip, "ffffffff") {
-				user++
-			}
-		}
-		// perf stops in functions without tables, of which the start of a program has one.
-		if all < user || all > user+samples {
-			t.Errorf("%s: got %d frames of %d samples, perf has %d", file, all, samples, user)
-		}
+		t.Helper()
+		framesAsPerf(t, dir, file, samples, all)
 	}
 	asPerf("perf.data", samples, frames["all"])
 	// What is compressed, or was written to a pipe, is as good.
@@ -113,4 +81,83 @@ func TestPerf(t *testing.T) {
 	if _, _, problems := walk("perf.data"); len(problems) != 1 || !strings.Contains(problems[0], "/work: its build-id is ") {
 		t.Errorf("got %q of a program that was built again", problems)
 	}
+}
+
+// walkPerf runs sframe perf, and returns how many frames each method finds.
+func walkPerf(t *testing.T, sfcore, dir, file string, args ...string) (samples int, frames map[string]int, problems []string) {
+	t.Helper()
+	cmd := exec.Command(sfcore, append([]string{"sframe", "perf", "--format", "json", file}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	var got struct {
+		Samples int
+		Methods []struct {
+			Method string
+			Frames int
+		}
+		Problems []string
+	}
+	if again := json.Unmarshal(out, &got); again != nil || (err != nil) != (len(got.Problems) > 0) {
+		t.Fatalf("%v, %v: %s", err, again, out)
+	}
+	frames = map[string]int{}
+	for _, m := range got.Methods {
+		frames[m.Method] = m.Frames
+	}
+	return got.Samples, frames, got.Problems
+}
+
+// framesAsPerf compares the number of frames with what perf script finds.
+func framesAsPerf(t *testing.T, dir, file string, samples, all int) {
+	t.Helper()
+	cmd := exec.Command("perf", "script", "--no-inline", "-i", file, "-F", "ip")
+	cmd.Dir = dir
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := 0
+	for _, line := range strings.Split(string(text), "\n") {
+		if ip := strings.TrimSpace(line); ip != "" && !strings.HasPrefix(ip, "ffffffff") {
+			user++
+		}
+	}
+	// perf stops in functions without tables, of which the start of a program has one.
+	if all < user || all > user+samples {
+		t.Errorf("%s: got %d frames of %d samples, perf has %d", file, all, samples, user)
+	}
+}
+
+// Samples of a library that another one replaced at its address are walked by its tables.
+func TestPerfReplaced(t *testing.T) {
+	sfcore := buildSfcore(t)
+	dir := t.TempDir()
+	sources, err := filepath.Abs("testdata/perf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"-shared", "-fPIC", "-DROOM=4096", filepath.Join(sources, "library.c"), "-o", "first.so"},
+		{"-shared", "-fPIC", "-DROOM=64", filepath.Join(sources, "library.c"), "-o", "second.so"},
+		{filepath.Join(sources, "replaced.c"), "-ldl", "-o", "replaced"},
+	} {
+		if build(t, dir, append([]string{"gcc", "-O1", "-g", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-fno-stack-protector"}, args...)...) != nil {
+			t.Skip("gcc is needed")
+		}
+	}
+	if build(t, dir, "./replaced") != nil {
+		t.Skip("the second library is not mapped where the first was")
+	}
+	if build(t, dir, "perf", "record", "-e", "cpu-clock", "-F", "999", "--call-graph", "dwarf,65528", "-o", "perf.data", "./replaced") != nil {
+		t.Skip("perf is needed, and the right to use it")
+	}
+	samples, frames, problems := walkPerf(t, sfcore, dir, "perf.data")
+	if samples < 10 || len(problems) > 0 {
+		t.Fatalf("got %d samples, %q", samples, problems)
+	}
+	framesAsPerf(t, dir, "perf.data", samples, frames["all"])
+	if frames["cfi"] < 12*samples { // of ten calls, main and what is below it
+		t.Errorf("got %v frames of %d samples", frames, samples)
+	}
+	t.Logf("%d samples: %v", samples, frames)
 }
