@@ -224,11 +224,34 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// The workflow is one that GitHub understands.
+// The workflows, of the example and of the manual, are such that GitHub understands them,
+// and one with an unknown key is not.
 func TestWorkflow(t *testing.T) {
-	cmd := exec.Command("go", "tool", "-modfile=tools/go.mod", "actionlint", "examples/ci-gate/workflow.yml")
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
+	example, err := os.ReadFile(filepath.Join(root, "examples/ci-gate/workflow.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manual, err := os.ReadFile(filepath.Join(root, "docs/sframe-gate.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, ok := strings.Cut(string(manual), "```yaml\n")
+	block, _, end := strings.Cut(block, "```\n")
+	if !ok || !end {
+		t.Fatal("docs/sframe-gate.md has no workflow")
+	}
+	for name, tt := range map[string]struct {
+		text string
+		good bool
+	}{
+		"the example":   {string(example), true},
+		"the manual":    {block, true},
+		"a key unknown": {strings.Replace(block, "runs-on:", "run-on:", 1), false},
+	} {
+		cmd := exec.Command("go", "tool", "-modfile=tools/go.mod", "actionlint", "-")
+		cmd.Dir, cmd.Stdin = root, strings.NewReader(tt.text)
+		if out, err := cmd.CombinedOutput(); (err == nil) != tt.good {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
 	}
 }
