@@ -49,6 +49,7 @@ export const chapters = [
       ['support.html', 'What is supported'],
       ['stability.html', 'What stays as it is'],
       ['release.html', 'Releases'],
+      ['dependencies.html', 'Dependencies'],
     ],
   },
   {
