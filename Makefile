@@ -29,10 +29,13 @@ install: build ## install programs, manual pages and completions below DESTDIR/P
 	install bin/sfcore bin/sfcore-crash bin/sfcore-delve bin/sfcore-fleet bin/sfcore-plugin "$(DESTDIR)$(PREFIX)/bin"
 	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(date +%s)}; export SOURCE_DATE_EPOCH; units=$$(mktemp -d) && \
 	go run -tags docs ./cmd/sfcore "$(DESTDIR)$(PREFIX)/share/man/man1" && \
-	go run -tags docs ./cmd/sfcore-crash "$(DESTDIR)$(PREFIX)/share/man/man1" "$$units" && rm -r "$$units"
-	bin/sfcore completion bash >"$(DESTDIR)$(PREFIX)/share/bash-completion/completions/sfcore"
-	bin/sfcore completion fish >"$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/sfcore.fish"
-	bin/sfcore completion zsh >"$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_sfcore"
+	go run -tags docs ./cmd/sfcore-crash "$(DESTDIR)$(PREFIX)/share/man/man1" "$$units" && rm -r "$$units" && \
+	go -C cmd/sfcore-fleet run -tags docs . "$(abspath $(DESTDIR)$(PREFIX))/share/man/man1"
+	for program in sfcore sfcore-fleet; do \
+		bin/$$program completion bash >"$(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$program" && \
+		bin/$$program completion fish >"$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/$$program.fish" && \
+		bin/$$program completion zsh >"$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_$$program" || exit 1; \
+	done
 
 test: ## run all tests
 	go test ./...
@@ -60,6 +63,7 @@ race: ## run all tests under the race detector (needs a C compiler)
 lint: ## run gofmt, golangci-lint (staticcheck included) and actionlint
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	$(TOOL) golangci-lint run ./...
+	cd tools/release && $(subst tools/,../,$(TOOL)) golangci-lint run --allow-parallel-runners ./...
 	$(TOOL) actionlint
 
 vulncheck: ## look for known vulnerabilities (needs the network)

@@ -1,6 +1,7 @@
 package version
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"runtime"
@@ -41,5 +42,25 @@ func TestChangelog(t *testing.T) {
 	heading := regexp.MustCompile(`(?m)^## (\S+), (unreleased|\d{4}-\d\d-\d\d)$`).FindSubmatch(text)
 	if heading == nil || string(heading[1]) != number {
 		t.Errorf("the newest version of CHANGELOG.md is in %q, and this tree is of %s", heading, number)
+	}
+}
+
+// The extension of VS Code has the same version: it ships with the program.
+func TestExtension(t *testing.T) {
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		text, err := os.ReadFile("../../editors/vscode/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var manifest struct {
+			Version  string
+			Packages map[string]struct{ Version string } // "" is the extension
+		}
+		if err := json.Unmarshal(text, &manifest); err != nil {
+			t.Fatal(err)
+		}
+		if manifest.Version != number || manifest.Packages != nil && manifest.Packages[""].Version != number {
+			t.Errorf("%s says %s and %q, and this tree is of %s", name, manifest.Version, manifest.Packages[""].Version, number)
+		}
 	}
 }

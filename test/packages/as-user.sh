@@ -29,22 +29,25 @@ says "sfcore-plugin  $version" sfcore version
 says "how each frame was found" man sfcore
 says "live process" man sfcore-bt
 says "newest first" man sfcore-crash-list
+says "the queue, a worker and the page" man sfcore-fleet
 cat >/tmp/complete <<'BASH'
 . /usr/share/bash-completion/bash_completion
-_completion_loader sfcore 2>/dev/null || __load_completion sfcore
-for line in "sfcore bt --forma" "sfcore sh" "sfcore crash li"; do
+for line in "sfcore bt --forma" "sfcore sh" "sfcore crash li" "sfcore-fleet agent --que"; do
 	read -ra COMP_WORDS <<<"$line"
+	_completion_loader "${COMP_WORDS[0]}" 2>/dev/null || __load_completion "${COMP_WORDS[0]}"
 	COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_LINE=$line COMP_POINT=${#line} COMP_TYPE=9 COMPREPLY=()
-	__start_sfcore
+	"__start_${COMP_WORDS[0]}"
 	echo "$line: ${COMPREPLY[*]}"
 done
 BASH
 says "sfcore bt --forma: --format" bash /tmp/complete
 says "sfcore sh: shrink" bash /tmp/complete
 says "sfcore crash li: list" bash /tmp/complete
+says "sfcore-fleet agent --que: --queue" bash /tmp/complete
 says "the stack ends here" sfcore bt --path amd64-v3-threads/exe amd64-v3-threads/core.zst
 says "main.main" sfcore goroutines amd64/core.zst amd64/exe/goroutines
 says "List the crashes that were kept" sfcore crash --help
+says "sfcore-fleet version $version" sfcore-fleet --version
 
 request='{"seq":1,"type":"request","command":"initialize","arguments":{"adapterID":"sfcore"}}'
 dap() { printf 'Content-Length: %d\r\n\r\n%s' ${#request} "$request" | timeout 20 sfcore dap; }
@@ -52,6 +55,9 @@ says '"supportsDisassembleRequest":true' dap
 
 # The handler's files are those of the package, and nothing is started by itself.
 [[ -e /usr/lib/systemd/system/sfcore-crash.socket ]] || fail "there is no unit"
+for unit in sfcore-fleet sfcore-fleet-agent sfcore-fleet-worker; do
+	grep -q '^ExecStart=/usr/bin/sfcore-fleet ' "/usr/lib/systemd/system/$unit.service" || fail "the unit $unit starts something else"
+done
 [[ -e /usr/lib/tmpfiles.d/sfcore-crash.conf ]] || fail "there is nothing for tmpfiles.d"
 grep -q '^ExecStart=/usr/bin/sfcore-crash daemon$' /usr/lib/systemd/system/sfcore-crash.service || fail "the unit starts something else"
 [[ ! -e /etc/sysctl.d/60-sfcore-crash.conf ]] || fail "the package changes the settings of the kernel"
@@ -62,9 +68,10 @@ dpkg-deb -Znone -b next next.deb >/dev/null
 dpkg -i next.deb >/tmp/log 2>&1 || fail "the upgrade: $(cat /tmp/log)"
 says "sfcore-plugin  $version" sfcore version # the same programs in it
 
-mkdir -p /var/lib/sfcore/crashes/kept
+mkdir -p /var/lib/sfcore/{crashes,fleet}/kept /var/lib/sfcore-fleet-worker/kept
 dpkg -r sfcore >/tmp/log 2>&1 || fail "dpkg -r: $(cat /tmp/log)"
 [[ -e /var/lib/sfcore/crashes/kept ]] || fail "dpkg -r removes crashes"
+[[ -e /var/lib/sfcore/fleet/kept ]] || fail "dpkg -r removes what a fleet has sent"
 dpkg -P sfcore >/tmp/log 2>&1 || fail "dpkg -P: $(cat /tmp/log)"
 here >/tmp/after
 diff /tmp/before /tmp/after || fail "this stays behind"

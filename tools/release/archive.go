@@ -59,11 +59,17 @@ func (r *release) archives(context.Context) error {
 		if s.os != "windows" {
 			write, ext = r.tar, ".tar.gz"
 			pages, err := below(r.dir("man"), "man/man1")
-			completions, failed := below(r.dir("completions"), "completions")
-			if err = errors.Join(err, failed); err != nil {
+			if err != nil {
 				return err
 			}
-			files = append(append(files, pages...), completions...)
+			files = append(files, pages...)
+			for _, shell := range shells {
+				completions, err := below(r.dir("completions-"+shell.name), "completions/"+shell.name)
+				if err != nil {
+					return err
+				}
+				files = append(files, completions...)
+			}
 		}
 		if err := write(filepath.Join(r.out, r.name(s)+ext), r.name(s), files); err != nil {
 			return err

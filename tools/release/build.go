@@ -66,24 +66,56 @@ func (r *release) programs(ctx context.Context) error {
 	return nil
 }
 
+// documented are the programs with commands for people, and what writes their pages.
+var documented = []struct {
+	name, folder, pkg string
+	units             bool // it writes units too
+}{
+	{"sfcore", ".", "./cmd/sfcore", false},
+	{"sfcore-crash", ".", "./cmd/sfcore-crash", true}, // its commands are completed by sfcore
+	{"sfcore-fleet", "cmd/sfcore-fleet", ".", false},
+}
+
+// completed are the programs that have completions.
+var completed = []string{"sfcore", "sfcore-fleet"}
+
+// shells are those that completions are for, with what their files are called.
+var shells = []struct{ name, before, after string }{{"bash", "", ""}, {"fish", "", ".fish"}, {"zsh", "_", ""}}
+
 // pages has the programs write their manual pages, completions and units.
 func (r *release) pages(ctx context.Context) error {
-	man, units, completions := r.dir("man"), r.dir("units"), r.dir("completions")
-	if err := r.goCommand(ctx, ".", system{}, append(append([]string{"run", "-tags=docs"}, r.flags()...), "./cmd/sfcore", man)...); err != nil {
-		return err
-	}
-	if err := r.goCommand(ctx, ".", system{}, append(append([]string{"run", "-tags=docs"}, r.flags()...), "./cmd/sfcore-crash", man, units)...); err != nil {
-		return err
-	}
-	if err := r.goCommand(ctx, ".", system{}, append(append([]string{"build", "-o", r.dir("host") + "/"}, r.flags()...), "./cmd/sfcore")...); err != nil {
-		return err
-	}
-	for _, shell := range []string{"bash", "fish", "zsh"} {
-		text, err := exec.CommandContext(ctx, filepath.Join(r.dir("host"), "sfcore"), "completion", shell).Output()
-		if err != nil {
-			return fmt.Errorf("completion for %s: %w", shell, err)
+	man, units, host := r.dir("man"), r.dir("units"), r.dir("host")
+	for _, program := range documented {
+		args := append(append([]string{"run", "-tags=docs"}, r.flags()...), program.pkg, man)
+		if program.units {
+			args = append(args, units)
 		}
-		if err := os.WriteFile(filepath.Join(completions, shell), text, 0o644); err != nil {
+		if err := r.goCommand(ctx, program.folder, system{}, args...); err != nil {
+			return fmt.Errorf("pages of %s: %w", program.name, err)
+		}
+		if !slices.Contains(completed, program.name) {
+			continue
+		}
+		if err := r.goCommand(ctx, program.folder, system{}, append(append([]string{"build", "-o", host + "/"}, r.flags()...), program.pkg)...); err != nil {
+			return err
+		}
+		for _, shell := range shells {
+			text, err := exec.CommandContext(ctx, filepath.Join(host, program.name), "completion", shell.name).Output()
+			if err != nil {
+				return fmt.Errorf("completion of %s for %s: %w", program.name, shell.name, err)
+			}
+			file := filepath.Join(r.dir("completions-"+shell.name), shell.before+program.name+shell.after)
+			if err := os.WriteFile(file, text, 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	written, err := filepath.Glob(filepath.Join(r.source, "cmd/sfcore-fleet/systemd/*.service"))
+	if err != nil || len(written) == 0 {
+		return fmt.Errorf("no unit of sfcore-fleet was found: %w", err)
+	}
+	for _, unit := range written {
+		if err := copyFile(filepath.Join(units, filepath.Base(unit)), unit, 0o644); err != nil {
 			return err
 		}
 	}

@@ -61,9 +61,9 @@ class Sfcore < Formula
   def install
     bin.install Dir["sfcore*"]
     man1.install Dir["man/man1/*"]
-    bash_completion.install "completions/bash" => "sfcore"
-    fish_completion.install "completions/fish" => "sfcore.fish"
-    zsh_completion.install "completions/zsh" => "_sfcore"
+    bash_completion.install Dir["completions/bash/*"]
+    fish_completion.install Dir["completions/fish/*"]
+    zsh_completion.install Dir["completions/zsh/*"]
   end
 
   test do

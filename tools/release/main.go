@@ -1,10 +1,10 @@
 // Command release makes everything that a release of sfcore consists of, without a
-// network and without publishing anything:
+// network, once Go and npm have their modules, and without publishing anything:
 //
 //	go run . -out DIR -version 0.2.0
 //
 // archives of static programs for each system, packages (.deb, .rpm, .apk), a container
-// image, a formula for Homebrew, a bill of materials, checksums and their signature. The
+// image, the extension of VS Code, a formula for Homebrew, a bill of materials, checksums and their signature. The
 // same commit, version and Go give the same bytes. docs/release.md says how a release
 // is made and checked.
 package main
@@ -105,6 +105,7 @@ func (r *release) make(ctx context.Context, key string) error {
 		{"bills of materials", r.bills},
 		{"packages", r.packages},
 		{"image", r.image},
+		{"extension", r.extension},
 		{"formula", r.formula},
 		{"checksums and signature", func(context.Context) error { return r.sign(key) }},
 	} {

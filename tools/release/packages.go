@@ -126,10 +126,15 @@ func (r *release) contents(s system, format, zsh string) (files.Contents, error)
 		}
 		add(name, f.path, f.mode)
 	}
-	completions := r.dir("completions")
-	add("/usr/share/bash-completion/completions/sfcore", filepath.Join(completions, "bash"), 0o644)
-	add("/usr/share/fish/vendor_completions.d/sfcore.fish", filepath.Join(completions, "fish"), 0o644)
-	add(zsh+"/_sfcore", filepath.Join(completions, "zsh"), 0o644)
+	for shell, folder := range map[string]string{"bash": "/usr/share/bash-completion/completions", "fish": "/usr/share/fish/vendor_completions.d", "zsh": zsh} {
+		completions, err := below(r.dir("completions-"+shell), folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range completions {
+			add(f.name, f.path, f.mode)
+		}
+	}
 	for as, name := range map[string]string{"copyright": "LICENSE", "NOTICE": "NOTICE", "changelog": "CHANGELOG.md"} {
 		add("/usr/share/doc/sfcore/"+as, filepath.Join(r.source, name), 0o644)
 	}
