@@ -100,7 +100,7 @@ func (c *submitCommand) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	c.start = func(args []string) *exec.Cmd {
 		one := exec.CommandContext(ctx, program, args...)
-		one.Env = []string{limit.Watched + "=" + strconv.Itoa(os.Getpid())}
+		one.Env = []string{limit.Watched + "=" + strconv.Itoa(os.Getpid()), companion.Told()}
 		return one
 	}
 	q, err := c.at.connect(queue.RoleSubmit, host)

@@ -18,7 +18,11 @@ var Names = []string{"sfcore-crash", "sfcore-delve", "sfcore-plugin"}
 const versionVar = "SFCORE_VERSION"
 
 // Environ returns the environment for a companion: that of this process, and its version.
-func Environ() []string { return append(os.Environ(), versionVar+"="+version.Get().Version) }
+func Environ() []string { return append(os.Environ(), Told()) }
+
+// Told is the variable that tells a companion the version of this program, for an environment
+// that has little else.
+func Told() string { return versionVar + "=" + version.Get().Version }
 
 // Check returns an error if another version of sfcore has started this program. Each
 // program of sfcore calls it first. The programs of a release know each other's

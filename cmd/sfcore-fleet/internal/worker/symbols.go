@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sfcore/sfcore/internal/companion"
 	"github.com/sfcore/sfcore/internal/crash"
 	"github.com/sfcore/sfcore/internal/debuginfod"
 	"github.com/sfcore/sfcore/internal/limit"
@@ -92,7 +93,7 @@ func (s *Symbols) Name(ctx context.Context, text []byte, lacks []string) (*Named
 	}
 	start := func(args []string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, s.Reader, args...)
-		cmd.Env = []string{limit.Watched + "=" + strconv.Itoa(os.Getpid())}
+		cmd.Env = []string{limit.Watched + "=" + strconv.Itoa(os.Getpid()), companion.Told()}
 		return cmd
 	}
 	n, out, err := crash.RenameReport(f, start, nobody, nobody, crash.ReaderOptions{Paths: paths}, limit.Limits{Memory: nameMemory, Total: nameTime}, maxNamed)
