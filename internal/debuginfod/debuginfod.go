@@ -62,6 +62,10 @@ type Client struct {
 // ErrNotFound is returned if no server has a file or none can be reached.
 var ErrNotFound = errors.New("no debuginfod server has the file")
 
+// ErrUnanswered is an [ErrNotFound] that tells nothing of the file: no server said whether it
+// has the file.
+var ErrUnanswered = fmt.Errorf("%w: none of them answered", ErrNotFound)
+
 // ErrNoServers is returned by FromEnvironment if there are none.
 var ErrNoServers = errors.New("DEBUGINFOD_URLS is not set, so there is no server to ask")
 
@@ -166,9 +170,10 @@ func (c *Client) fetch(id, kind, file string) (string, error) {
 	if problem != nil {
 		return "", problem
 	}
-	if asked {
-		entry.miss()
+	if !asked {
+		return "", ErrUnanswered
 	}
+	entry.miss()
 	return "", ErrNotFound
 }
 

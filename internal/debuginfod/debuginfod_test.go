@@ -124,7 +124,15 @@ func TestOfflineIsSilent(t *testing.T) {
 	gone := "http://" + l.Addr().String()
 	_ = l.Close()
 	good := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(program(0xff)) })
-	if _, err := client(t, gone).Executable(id); !errors.Is(err, ErrNotFound) || errors.Unwrap(err) != nil {
+	if _, err := client(t, gone).Executable(id); !errors.Is(err, ErrNotFound) || !errors.Is(err, ErrUnanswered) {
+		t.Errorf("got %v, want %v", err, ErrUnanswered)
+	}
+	failing := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	none := serve(t, func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) })
+	if _, err := client(t, gone, failing).Executable(id); !errors.Is(err, ErrUnanswered) {
+		t.Errorf("got %v, want %v", err, ErrUnanswered)
+	}
+	if _, err := client(t, gone, none).Executable(id); !errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnanswered) {
 		t.Errorf("got %v, want %v", err, ErrNotFound)
 	}
 	c := client(t, gone, good)

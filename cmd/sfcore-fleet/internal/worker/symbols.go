@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -38,6 +39,7 @@ type Symbols struct {
 	Open func(bool)
 
 	mu      sync.Mutex
+	wait    time.Duration        // bounds the fetching of one file; 0 for fetchTime
 	tripped time.Time            // since when servers are not asked
 	pause   time.Duration        // for how long
 	missing map[string]time.Time // builds that no server had, and when
@@ -143,7 +145,7 @@ func (s *Symbols) fetch(ctx context.Context, build, name string) error {
 	if now.Sub(s.tripped) < s.pause || now.Sub(s.missing[build]) < missingFor {
 		return errNotAsked
 	}
-	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.wait, fetchTime))
 	defer cancel()
 	client, err := debuginfod.FromEnvironment(ctx)
 	if err != nil {
@@ -155,7 +157,7 @@ func (s *Symbols) fetch(ctx context.Context, build, name string) error {
 		s.pause = 0
 		s.opened(false)
 		return s.keep(from, name)
-	case errors.Is(err, debuginfod.ErrNotFound):
+	case errors.Is(err, debuginfod.ErrNotFound) && !errors.Is(err, debuginfod.ErrUnanswered):
 		if s.missing == nil || len(s.missing) >= maxMissing {
 			s.missing = map[string]time.Time{}
 		}
