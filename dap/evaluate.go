@@ -18,6 +18,7 @@ func (s *session) evaluate(ctx context.Context, args *godap.EvaluateArguments) (
 	}
 	expression := strings.TrimSpace(args.Expression)
 	if args.Context == "repl" {
+		at = s.consolePlace(at)
 		if body, ok, err := s.command(ctx, at, expression); ok {
 			return body, err
 		}
@@ -27,6 +28,9 @@ func (s *session) evaluate(ctx context.Context, args *godap.EvaluateArguments) (
 	}
 	body, err := s.result(at, expression, args.Format, args.Context)
 	if err != nil {
+		if instead := sayInstead(expression); args.Context == "repl" && instead != "" {
+			return nil, newError(idExpression, "%s: %s", expression, instead)
+		}
 		return nil, err
 	}
 	return body, nil
@@ -37,6 +41,15 @@ type place struct {
 	snap  *snapshot
 	stack *stack // nil if there is no thread
 	ref   ref    // of the frame
+	shown ref    // the frame that the editor shows, if another was chosen in the console
+}
+
+// selected returns the frame that the editor shows.
+func (p *place) selected() ref {
+	if p.shown != (ref{}) {
+		return p.shown
+	}
+	return p.ref
 }
 
 // place returns the place of a frame id, or for 0 that of the thread that is

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	godap "github.com/google/go-dap"
@@ -52,6 +53,9 @@ func (s *session) open(ctx context.Context, raw json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkProgram(p.Options.Exe); err != nil {
+		return nil, err
+	}
 	s.sources = &workspace{dirs: c.sourceDirs()}
 	if err := s.take(ctx, p); err != nil {
 		return nil, err
@@ -82,7 +86,10 @@ func (s *session) take(ctx context.Context, p Spec) error {
 	if err != nil {
 		stop()
 	}
+	missing := (*fs.PathError)(nil)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &missing) && p.Core != "":
+		return newError(idOpen, "there is no file %s", missing.Path)
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil && err != nil:
 		return errCancelled
 	case err != nil:
@@ -117,13 +124,27 @@ func (s *session) configurationDone(context.Context, *none) (any, error) {
 	if _, err := s.stopped(); err != nil {
 		return nil, err
 	}
-	s.then(s.announce)
+	if !s.configured {
+		s.configured = true
+		s.then(s.announce)
+	}
 	return nil, nil
 }
 
 // announce tells the client that the process has stopped, then what it is made
 // of.
 func (s *session) announce() {
+	snap := s.snap
+	s.event("stopped", s.whyStopped())
+	s.banner()
+	for _, problem := range snap.process.Problems() {
+		snap.problem(s.output, problem)
+	}
+	s.background.Go(func() { s.sendModules(snap, "new") })
+}
+
+// whyStopped says why the process stands still, and which thread to show.
+func (s *session) whyStopped() *godap.StoppedEventBody {
 	snap := s.snap
 	body := &godap.StoppedEventBody{Reason: "pause", AllThreadsStopped: true, ThreadId: snap.selected()}
 	switch {
@@ -141,11 +162,7 @@ func (s *session) announce() {
 	default:
 		body.Description, body.Text = "Core file", "the core file names no signal"
 	}
-	s.event("stopped", body)
-	for _, problem := range snap.process.Problems() {
-		s.output("important", "%s", problem)
-	}
-	s.background.Go(func() { s.sendModules(snap, "new") })
+	return body
 }
 
 // stopped returns the snapshot, or why there is none.
@@ -159,19 +176,43 @@ func (s *session) stopped() (*snapshot, error) {
 	return nil, newError(idState, "the process is running; pause to take a snapshot of it")
 }
 
-func (s *session) resume(context.Context, *none) (any, error) {
+func (s *session) resume(_ context.Context, args *godap.ContinueArguments) (any, error) {
 	snap, err := s.stopped()
 	switch {
 	case err != nil:
 		return nil, err
 	case s.spec.Dlv != "":
+		s.standStill(args.ThreadId)
 		return nil, newError(idExecution, "dlv holds the process: continue it there; pause then shows where it stopped next")
 	case s.spec.PID == 0:
+		s.standStill(args.ThreadId)
 		return nil, newError(idExecution, "a core file is of a process that has ended: it cannot be continued")
 	}
 	s.threads = snap.threadList()
 	s.drop()
 	return &godap.ContinueResponseBody{AllThreadsContinued: true}, nil
+}
+
+// standStill tells a client, after a request that was refused, that the process still
+// stands. Some take it to run as soon as they ask.
+func (s *session) standStill(thread int) {
+	s.then(func() {
+		if s.snap == nil {
+			return
+		}
+		body := s.whyStopped()
+		if s.snap.byID[thread] != nil {
+			body.ThreadId = thread
+		}
+		body.PreserveFocusHint = true
+		s.event("stopped", body)
+	})
+}
+
+// step refuses to step.
+func (s *session) step(_ context.Context, args *godap.NextArguments) (any, error) {
+	s.standStill(args.ThreadId)
+	return nil, newError(idExecution, "sfcore shows the process and does not execute it, so there is no stepping")
 }
 
 func (s *session) pause(ctx context.Context, _ *none) (any, error) {
@@ -189,8 +230,8 @@ func (s *session) pause(ctx context.Context, _ *none) (any, error) {
 }
 
 func (s *session) disconnect(_ context.Context, args *godap.DisconnectArguments) (any, error) {
-	if args.TerminateDebuggee {
-		s.output("console", "The process was not started by sfcore and is left alone.")
+	if args.TerminateDebuggee && s.spec.PID != 0 {
+		s.output("console", "sfcore did not start the process, and leaves it alone.")
 	}
 	s.over = true
 	return nil, nil

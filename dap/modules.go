@@ -57,6 +57,7 @@ func (s *session) moduleList(ctx context.Context, args *godap.ModulesArguments) 
 // sendModules tells the client of all modules, which are new or changed, while
 // it asks for stacks.
 func (s *session) sendModules(snap *snapshot, reason string) {
+	var missing []report.Module
 	for m := range snap.process.Modules() {
 		if snap.ctx.Err() != nil {
 			return
@@ -66,9 +67,13 @@ func (s *session) sendModules(snap *snapshot, reason string) {
 			Module module `json:"module"`
 		}{reason, describeModule(m)})
 		for _, problem := range m.Problems {
-			s.output("important", "%s", oneLine(problem))
+			snap.problem(s.output, problem)
+		}
+		if m.Match == report.MatchMissing || m.Match == report.MatchMismatch {
+			missing = append(missing, m)
 		}
 	}
+	s.tellMissing(missing, snap.process.Image().Executable)
 }
 
 func describeModule(r report.Module) module {

@@ -3,6 +3,7 @@ package dap
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	godap "github.com/google/go-dap"
@@ -25,10 +26,16 @@ func init() { // not at the declaration: help lists them
 	commands = []command{
 		{"bt", "bt [all | --group | TID]", "the stack of the selected thread, of all, of all with equal ones once, or of one", (*session).backtrace, []string{"all", "--group"}},
 		{"goroutines", "goroutines [all]", "the goroutines of a Go program with their stacks; with all, those of Go's runtime too", (*session).goroutines, []string{"all"}},
-		{"info", "info signal|threads|modules|mappings|registers|problems|symbol ADDRESS", "facts about the process", (*session).info, infoTopics},
+		{"frame", "frame [N]", "choose a frame of the stack for the next commands; up and down choose its caller and its callee", (*session).frame, nil},
+		{"up", "up [N]", "choose the caller", (*session).up, nil},
+		{"down", "down [N]", "choose the callee", (*session).down, nil},
+		{"list", "list [LINE]", "source lines", (*session).list, nil},
+		{"disassemble", "disassemble [ADDRESS]", "the code of a function", (*session).disassembleFunction, nil},
+		{"info", "info " + strings.Join(infoTopics, "|") + " [REGISTER | ADDRESS]", "facts about the process", (*session).info, infoTopics},
 		{"sframe", "sframe [ADDRESS]", "the rows of .sframe for the function of the selected frame, or at an address", (*session).sframe, nil},
 		{"x", "x/8gx ADDRESS", "memory: a count, a size b h w g, a format x d u c s i a", nil, nil},
 		{"print", "print EXPRESSION", "the value of an expression of C, C++ or Rust; print/x in hexadecimal, print/r by its own members", nil, nil},
+		{"whatis", "whatis EXPRESSION", "the type of an expression", (*session).whatis, nil},
 		{"path", "path DIRECTORY", "look for programs, libraries and debug files there too", (*session).addPath, nil},
 		{"help", "help", "this list", (*session).help, nil},
 	}
@@ -37,8 +44,20 @@ func init() { // not at the declaration: help lists them
 // command runs a command of the debug console. ok is false if the text is not a
 // command but an expression.
 func (s *session) command(ctx context.Context, at *place, text string) (body *godap.EvaluateResponseBody, ok bool, err error) {
+	if word, _, _ := strings.Cut(text, " "); ambiguous[word] {
+		if o := at.expression(text, true); o.Err() == nil {
+			return nil, false, nil
+		}
+	}
+	text = translate(text)
+	if instead := says[text]; instead != "" && strings.Contains(text, " ") {
+		return nil, true, newError(idExpression, "%s: %s", text, instead)
+	}
 	name, args, _ := strings.Cut(text, " ")
 	args = strings.TrimSpace(args)
+	if verb, _, _ := strings.Cut(name, "/"); verb == "disassemble" {
+		name = verb
+	}
 	if form, isExamine := strings.CutPrefix(name, "x/"); isExamine || name == "x" {
 		out, err := s.examineCommand(at, form, args)
 		return &godap.EvaluateResponseBody{Result: out}, true, err
@@ -61,7 +80,7 @@ func (s *session) help(context.Context, *place, string) (string, error) {
 	for i := range commands {
 		fmt.Fprintf(&b, "%s\n    %s\n", commands[i].usage, commands[i].about)
 	}
-	b.WriteString("Anything else is an expression, as for print.")
+	b.WriteString("Most words of gdb, lldb and delve for these work, too. Anything else is an expression, as for print.")
 	return b.String(), nil
 }
 
@@ -77,13 +96,28 @@ func (s *session) examineCommand(at *place, form, args string) (string, error) {
 	return strings.TrimRight(s.snap.examine(e, addr), "\n"), nil
 }
 
-var infoTopics = []string{"signal", "threads", "modules", "mappings", "registers", "problems", "symbol"}
+var infoTopics = []string{"signal", "threads", "locals", "args", "registers", "modules", "mappings", "problems", "symbol", "line"}
+
+// infoTopic returns the topic that a word is, or is the beginning of.
+func infoTopic(word string) string {
+	for _, topic := range infoTopics {
+		if word != "" && strings.HasPrefix(topic, word) {
+			return topic
+		}
+	}
+	return word
+}
 
 func (s *session) info(ctx context.Context, at *place, args string) (string, error) {
 	topic, rest, _ := strings.Cut(args, " ")
 	var b strings.Builder
 	t := s.snap.process
-	switch topic {
+	switch infoTopic(topic) {
+	case "locals", "args":
+		err := s.writeVariables(&b, at, infoTopic(topic) == "args")
+		return b.String(), err
+	case "line":
+		return s.choose(ctx, at, at.ref.frame)
 	case "signal":
 		signal := t.Image().Signal
 		if signal == nil {
@@ -114,10 +148,17 @@ func (s *session) info(ctx context.Context, at *place, args string) (string, err
 		if !at.inFrame() {
 			return "", newError(idReference, "no frame is selected")
 		}
+		names := strings.Fields(strings.ReplaceAll(rest, "$", " "))
 		for _, group := range []int{groupGeneral, groupFloat, groupFlags} {
 			for _, v := range s.snap.registerVariables(at.stack, ref{thread: at.ref.thread, frame: at.ref.frame, item: group}, nil) {
+				if len(names) > 0 && !slices.Contains(names, v.Name) {
+					continue
+				}
 				fmt.Fprintf(&b, "%-8s %s\n", v.Name, v.Value)
 			}
+		}
+		if b.Len() == 0 {
+			return "", newError(idReference, "there is no register %s", rest)
 		}
 	case "problems":
 		b.WriteString(strings.Join(t.Problems(), "\n"))

@@ -42,7 +42,7 @@ func init() { // not at the declaration: handlers look at what they may offer
 		"setExceptionBreakpoints": on("setExceptionBreakpoints", (*session).setExceptionBreakpoints),
 	}
 	for _, command := range []string{"next", "stepIn", "stepOut", "stepBack", "reverseContinue", "goto", "restartFrame"} {
-		handlers[command] = refuse("sfcore shows the process and does not execute it, so there is no stepping")
+		handlers[command] = on(command, (*session).step)
 	}
 	for _, command := range []string{"setFunctionBreakpoints", "setDataBreakpoints", "setInstructionBreakpoints", "dataBreakpointInfo", "breakpointLocations"} {
 		handlers[command] = refuse("sfcore does not execute the process, so no breakpoint would ever be reached")
@@ -82,6 +82,8 @@ type none struct{}
 func explainJSON(err error) string {
 	if te := (*json.UnmarshalTypeError)(nil); errors.As(err, &te) && te.Field != "" {
 		return fmt.Sprintf("%q cannot be a %s", te.Field, te.Value)
+	} else if te != nil && err.Error() == te.Error() {
+		return fmt.Sprintf("an object is needed, not a value of the kind %s", te.Value)
 	}
 	return err.Error()
 }

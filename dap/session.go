@@ -22,14 +22,17 @@ type session struct {
 	queue  *queue
 	client godap.InitializeRequestArguments
 
-	greeted bool    // initialize was answered
-	config  *config // of launch or attach; nil before
-	spec    Spec
-	sources *workspace     // that snapshots share
-	snap    *snapshot      // nil before, and while a live process runs
-	base    int            // the first handle that no earlier snapshot used
-	threads []godap.Thread // of the last snapshot, while a live process runs
-	started uint64         // when the live process began: ids are used again
+	greeted    bool    // initialize was answered
+	configured bool    // configurationDone was
+	config     *config // of launch or attach; nil before
+	spec       Spec
+	sources    *workspace     // that snapshots share
+	snap       *snapshot      // nil before, and while a live process runs
+	base       int            // the first handle that no earlier snapshot used
+	threads    []godap.Thread // of the last snapshot, while a live process runs
+	started    uint64         // when the live process began: ids are used again
+
+	chosen chosenFrame
 
 	background sync.WaitGroup
 	after      []func() // to do when the response is sent

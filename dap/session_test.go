@@ -98,10 +98,12 @@ func TestConfigurations(t *testing.T) {
 		"wrong type":     {map[string]any{"coreFile": 7}, idLaunch, `"coreFile"`},
 		"wrong map":      {map[string]any{"coreFile": "a", "sourceMap": []int{1}}, idLaunch, `"sourceMap"`},
 		"not an id":      {map[string]any{"pid": "init"}, idLaunch, "init"},
-		"no object":      {[]int{1}, idLaunch, "array"},
-		"no such file":   {map[string]any{"coreFile": "/no/such/core"}, idOpen, "/no/such/core"},
+		"no object":      {[]int{1}, idLaunch, "not a value of the kind array"},
+		"no such file":   {map[string]any{"coreFile": "/no/such/core"}, idOpen, "there is no file /no/such/core"},
 		"not a core":     {map[string]any{"coreFile": exe}, idOpen, "executable"},
-		"standard input": {map[string]any{"coreFile": "-"}, idOpen, "no such file"},
+		"standard input": {map[string]any{"coreFile": "-"}, idOpen, "there is no file ./-"},
+		"no program":     {map[string]any{"coreFile": file, "program": "/no/such"}, idLaunch, `"program": there is no file /no/such`},
+		"a directory":    {map[string]any{"coreFile": file, "program": dir}, idLaunch, "is a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t, &Server{Open: openCore})

@@ -3,6 +3,7 @@ package dap
 import (
 	"context"
 	"path"
+	"sync"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/memreader"
@@ -34,6 +35,9 @@ type snapshot struct {
 	remote    []remotePlace
 	remoteIDs map[remoteFile]int // their indexes
 
+	sayLock sync.Mutex
+	said    map[string]bool // problems that the client knows of
+
 	sources    *workspace
 	missing    []missingPlace
 	missingIDs map[missingPlace]int // their indexes
@@ -41,7 +45,7 @@ type snapshot struct {
 
 func newSnapshot(ctx context.Context, stop context.CancelFunc, t *process.Process, base int, sources *workspace) *snapshot {
 	s := &snapshot{
-		sources: sources, missingIDs: map[missingPlace]int{},
+		sources: sources, missingIDs: map[missingPlace]int{}, said: map[string]bool{},
 		process: t, ctx: ctx, stop: stop, remoteIDs: map[remoteFile]int{}, refs: handles{base: base, ids: map[ref]int{}}, threads: t.Threads(),
 		byID: map[int]*core.Thread{}, ids: map[*core.Thread]int{}, stacks: map[int]*stack{}, files: fileCache{},
 	}

@@ -111,6 +111,12 @@ func (s *session) backtrace(ctx context.Context, at *place, args string) (string
 			if err != nil {
 				return "", err
 			}
+			if _, err := s.snap.thread(int(tid)); err != nil && st != nil && tid <= uint64(len(st.Frames)) {
+				part := st.Thread // bt N of gdb
+				part.Frames = part.Frames[:tid]
+				s.snap.writeStack(&b, &part, nil)
+				return b.String(), nil
+			}
 			if st, err = s.stack(ctx, int(tid)); err != nil {
 				return "", err
 			}

@@ -42,7 +42,7 @@ async function pickCore() {
 async function openCore(uri) {
 	uri = uri || await pickCore();
 	if (uri) {
-		const folder = vscode.workspace.getWorkspaceFolder(uri);
+		const folder = vscode.workspace.getWorkspaceFolder(uri) || (vscode.workspace.workspaceFolders || [])[0];
 		await vscode.debug.startDebugging(folder, {
 			type: 'sfcore', request: 'attach', name: path.basename(uri.fsPath), coreFile: uri.fsPath,
 			paths: folder ? [folder.uri.fsPath] : [],
@@ -55,21 +55,77 @@ function visible(text) {
 	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, c => `\\u{${c.codePointAt(0).toString(16)}}`);
 }
 
-/** Lets the user choose among the processes of this machine. */
+/** Lets the user choose among the processes of this machine, sorted by name and then by id. */
 async function pickProcess() {
 	const processes = [];
-	for (const pid of fs.readdirSync('/proc').filter(name => /^\d+$/.test(name))) {
+	for (const pid of fs.readdirSync('/proc').filter(name => /^\d+$/.test(name) && name !== String(process.pid))) {
 		try {
 			const command = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-			if (command) {
-				processes.push({ label: visible(fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim()), description: pid, detail: visible(command) });
+			const name = fs.readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+			if (command && !/^sfcore(-|$)/.test(name)) { // no kernel threads, and not the adapter
+				processes.push({ label: visible(name), description: pid, detail: visible(command) });
 			}
 		} catch {
 			// It has ended.
 		}
 	}
-	const picked = await vscode.window.showQuickPick(processes, { title: 'Look at Process', matchOnDescription: true, matchOnDetail: true });
+	processes.sort((a, b) => a.label.localeCompare(b.label) || a.description - b.description);
+	const picked = await vscode.window.showQuickPick(processes, { title: 'Look at Process', placeHolder: 'Name, id or command line', matchOnDescription: true, matchOnDetail: true });
 	return picked && picked.description;
+}
+
+/** Looks at a process that the user chooses. */
+async function lookAtProcess() {
+	const pid = await pickProcess();
+	const folder = (vscode.workspace.workspaceFolders || [])[0];
+	if (pid) {
+		await vscode.debug.startDebugging(folder, { type: 'sfcore', request: 'attach', name: `Process ${pid}`, pid });
+	}
+}
+
+const systemdCores = '/var/lib/systemd/coredump';
+
+/** The crashes that systemd-coredump has kept with their cores, the newest first. The names are core.COMMAND.UID.BOOT.PID.TIME [coredump.c]. */
+function systemdCrashes(directory) {
+	const crashes = [];
+	for (const file of fs.readdirSync(directory)) {
+		const match = /^core\.(.*)\.(\d+)\.[0-9a-f]{32}\.(\d+)\.(\d+)(\.\w+)?$/.exec(file);
+		if (match) {
+			const command = match[1].replace(/\\x([0-9a-f]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+			crashes.push({ label: visible(command), pid: match[3], uid: match[2], time: Number(match[4]) / 1000, path: path.join(directory, file) });
+		}
+	}
+	return crashes.sort((a, b) => b.time - a.time || b.pid - a.pid);
+}
+
+/** Opens the core of a crash that systemd-coredump has kept. */
+async function openCrash() {
+	let crashes = [];
+	try {
+		crashes = systemdCrashes(systemdCores);
+	} catch (error) {
+		if (error.code !== 'ENOENT') {
+			vscode.window.showErrorMessage(`Open Crash: ${error.message}`);
+			return;
+		}
+	}
+	if (crashes.length === 0) {
+		vscode.window.showInformationMessage(`Open Crash: systemd-coredump has kept no core in ${systemdCores}.`);
+		return;
+	}
+	const items = crashes.map(crash => {
+		let readable = '';
+		try {
+			fs.accessSync(crash.path, fs.constants.R_OK);
+		} catch {
+			readable = ', which you may not read';
+		}
+		return { label: crash.label, description: `process ${crash.pid} of user ${crash.uid}`, detail: new Date(crash.time).toLocaleString() + readable, path: crash.path };
+	});
+	const picked = await vscode.window.showQuickPick(items, { title: 'Open Crash', placeHolder: 'Program, process or time', matchOnDescription: true, matchOnDetail: true });
+	if (picked) {
+		await openCore(vscode.Uri.file(picked.path));
+	}
 }
 
 const memoryShown = 1024; // bytes
@@ -170,6 +226,9 @@ exports.activate = context => {
 		vscode.debug.onDidStartDebugSession(session => session.type === 'sfcore' && sessions.set(session.id, session)),
 		vscode.debug.onDidTerminateDebugSession(session => sessions.delete(session.id)),
 		vscode.commands.registerCommand('sfcore.openCore', openCore),
+		vscode.commands.registerCommand('sfcore.openCoreFile', openCore),
+		vscode.commands.registerCommand('sfcore.openCrash', openCrash),
+		vscode.commands.registerCommand('sfcore.lookAtProcess', lookAtProcess),
 		vscode.commands.registerCommand('sfcore.pickProcess', pickProcess),
 		vscode.window.registerCustomEditorProvider('sfcore.core', new CoreEditor()),
 		vscode.debug.registerDebugAdapterDescriptorFactory('sfcore', {
