@@ -57,6 +57,7 @@ measured.`,
 	f.StringVar(&c.journal, "journal", "", "remember in `FILE` what is done, and go on from there")
 	f.StringVar(&c.against, "against", "", "print what differs from an earlier survey, which is in `FILE` as JSON")
 	f.IntVar(&c.jobs, "jobs", runtime.GOMAXPROCS(0), "measure `N` files at once")
+	f.Lookup("jobs").DefValue = "one for each processor"
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(surveyFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
