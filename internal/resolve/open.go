@@ -22,6 +22,9 @@ func (r *Resolver) Open(name string) (*os.File, error) {
 // split returns the root that a name must not leave, and the name in that root; "" if
 // there is none.
 func (r *Resolver) split(name string) (root, rest string) {
+	if len(r.roots) == 0 {
+		return "", ""
+	}
 	abs := absolute(name)
 	for _, root := range r.roots {
 		if rest, ok := strings.CutPrefix(abs, root+"/"); ok {

@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-
-	securejoin "github.com/cyphar/filepath-securejoin"
 )
 
 // Options say where to look for files.
@@ -102,7 +100,7 @@ func (r *Resolver) Images(m Module) iter.Seq[string] {
 		}
 		for _, dir := range r.opts.Paths { // which may spare a search below it
 			for _, name := range []string{recorded, base} {
-				if file := below(dir, name); file != "" && isFile(file) && !yield(file) {
+				if file := r.dirs.below(dir, name); file != "" && isFile(file) && !yield(file) {
 					return
 				}
 			}
@@ -218,21 +216,7 @@ func nonEmpty(name string) []string {
 
 // below returns a path below a root, or "". No symbolic link leads out of the root.
 func below(root, name string) string {
-	rest, ok := inside(root, name)
-	if !ok {
-		return ""
-	}
-	return filepath.Join(root, rest)
-}
-
-// inside is below from the root on.
-func inside(root, name string) (rest string, ok bool) {
-	abs, err := filepath.Abs(root)
-	if err != nil {
-		return "", false
-	}
-	joined, err := securejoin.SecureJoin(abs, name)
-	return strings.TrimPrefix(joined, abs), err == nil
+	return new(followed).joined(root, name)
 }
 
 // unique leaves out names that were yielded before.
