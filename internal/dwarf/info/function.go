@@ -294,6 +294,7 @@ func (e *entry) scopes() []entry {
 			path = append(path, at)
 		}
 	}
+	e.u.file.d.work.spend(6 * len(path)) // to keep it, and for the name of each: they are costly if they are many
 	return path
 }
 
