@@ -46,11 +46,27 @@ func Open(ctx context.Context, path string, opts Options) (*Image, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	img.call(path, name)
+	return img, nil
+}
+
+// OpenBytes is [Open] for the bytes of a plain core file, which the image refers to until
+// it is closed. name is what errors call it.
+func OpenBytes(name string, data []byte) (*Image, error) {
+	img, err := openBytes(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	img.call(name, name)
+	return img, nil
+}
+
+// call gives an image its path, and its problems the name of it.
+func (img *Image) call(path, name string) {
 	img.Path = path
 	for i, p := range img.Problems {
 		img.Problems[i] = fmt.Errorf("%s: %w", name, p)
 	}
-	return img, nil
 }
 
 func open(ctx context.Context, path string, opts Options) (*Image, error) {

@@ -81,6 +81,11 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer t.Close()
+	return c.print(cmd, t, show.width())
+}
+
+// print prints what is known of a process.
+func (c *infoCommand) print(cmd *cobra.Command, t *process.Process, width int) error {
 	head, modules := t.Head(), describeModules(t)
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	if c.format == "json" {
@@ -89,7 +94,7 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	} else {
-		_, _ = out.Write((&textFormat{width: show.width()}).head(&head))
+		_, _ = out.Write((&textFormat{width: width}).head(&head))
 		fmt.Fprintf(out, "threads: %d\n\n", len(t.Image().Threads))
 		if lost := head.Source.Truncated; lost != nil {
 			writeLost(out, lost)

@@ -48,9 +48,15 @@ func (o *openFlags) open(ctx context.Context, args []string) (*process.Process, 
 	if err != nil {
 		return nil, err
 	}
+	return newProcess(img, opts, args[1:])
+}
+
+// newProcess returns the process of an image, which it closes if exe, the program that was
+// named, is not that of the process.
+func newProcess(img *core.Image, opts process.Options, exe []string) (*process.Process, error) {
 	t := process.New(img, opts)
-	if len(args) > 1 {
-		if err := used(t, args[1]); err != nil {
+	if len(exe) > 0 {
+		if err := used(t, exe[0]); err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,18 +17,19 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/shrink"
 	"github.com/sfcore/sfcore/process"
-	"github.com/sfcore/sfcore/report"
 )
 
 type reportBugCommand struct {
 	openFlags
-	out      string
-	programs bool
-	yes      bool
-	format   string
+	out         string
+	programs    bool
+	yes         bool
+	format      string
+	framesGiven bool // as a flag
 }
 
 // bugReportDocument is what "report-bug --format json" prints.
@@ -89,10 +90,14 @@ nothing was written.`,
 	return cmd
 }
 
-// maxReportFrames is how many frames of a stack are in the report unless more are asked
-// for. The stacks are walked four times, and a wrong frame is at its beginning or in a
-// recursion.
-const maxReportFrames = 4096
+// Limits of the frames in a report, unless others are asked for: of a stack, of all
+// stacks, and of a stack if that is too few for each. A wrong frame is at the beginning
+// of a stack or in a recursion, and forges take files of 25 MB.
+const (
+	maxReportFrames = 4096
+	maxReportTotal  = 1 << 18
+	minReportFrames = 64
+)
 
 func (c *reportBugCommand) run(cmd *cobra.Command, args []string) error {
 	if err := checkEither(c.format); err != nil {
@@ -101,16 +106,12 @@ func (c *reportBugCommand) run(cmd *cobra.Command, args []string) error {
 	if _, err := os.Lstat(c.out); err == nil {
 		return fmt.Errorf("%s exists; name another file with -o", c.out)
 	}
+	c.framesGiven = cmd.Flags().Changed("max-frames")
 	args, err := byID(args, true)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "sfcore-report-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	b, err := c.gather(cmd.Context(), dir, args)
+	b, err := c.gather(cmd.Context(), args)
 	if err != nil {
 		return err
 	}
@@ -161,97 +162,106 @@ func (c *reportBugCommand) ask(cmd *cobra.Command) error {
 	return nil
 }
 
-// gather makes the parts of the report. Files that it needs for that are below dir.
-func (c *reportBugCommand) gather(ctx context.Context, dir string, args []string) (*bugReport, error) {
-	whole, err := c.walk(ctx, args)
-	if err != nil {
-		return nil, err
-	}
+// gather makes the parts of the report.
+func (c *reportBugCommand) gather(ctx context.Context, args []string) (*bugReport, error) {
 	img, opts, err := c.image(ctx, args)
 	if err != nil {
 		return nil, err
+	}
+	b := &bugReport{threads: len(img.Threads), damaged: img.Truncated != nil}
+	if each := max(minReportFrames, maxReportTotal/max(1, b.threads)); !c.framesGiven && each < opts.MaxFrames {
+		opts.MaxFrames, b.frames = each, each
 	}
 	small, sum, err := shrink.Private(ctx, img, opts)
 	if err != nil {
 		return nil, err
 	}
-	core := filepath.Join(dir, "core")
-	if err := os.WriteFile(core, small, 0o600); err != nil {
-		return nil, err
-	}
-	blanked := slices.Concat([]string{core}, args[1:])
-	shown, err := c.walk(ctx, blanked)
-	if err != nil {
-		return nil, fmt.Errorf("reading the minimal core: %w", err)
-	}
-	b := &bugReport{
-		program: cmp.Or(shown.Process.Executable, "a program"), threads: len(shown.Threads),
-		damaged: whole.Source.Truncated != nil, differ: differing(whole, shown), leftOut: sum.LeftOut,
-	}
-	if b.versions, err = versions(ctx); err != nil {
-		return nil, err
-	}
-	quoted := strings.NewReplacer(core, "core", dir, "")
-	text := func(run func(*cobra.Command) error) ([]byte, error) {
-		var out bytes.Buffer
-		cmd := &cobra.Command{}
-		cmd.SetContext(ctx)
-		cmd.SetOut(&out)
-		cmd.SetErr(&out)
-		if err := run(cmd); err != nil && !errors.As(err, new(incompleteError)) {
-			return nil, err
-		}
-		return []byte(quoted.Replace(out.String())), nil
-	}
-	if b.stacks, err = text(func(cmd *cobra.Command) error {
-		bt := &btCommand{openFlags: c.openFlags, format: "text", verbose: true, source: -1}
-		return bt.runOnce(cmd, painter(false), blanked)
-	}); err != nil {
-		return nil, err
-	}
-	if b.info, err = text(func(cmd *cobra.Command) error {
-		return (&infoCommand{openFlags: c.openFlags, format: "text"}).run(cmd, blanked)
-	}); err != nil {
-		return nil, err
-	}
+	b.leftOut = sum.LeftOut
 	if b.core, err = compress(small); err != nil {
 		return nil, err
 	}
-	if c.programs {
-		err = b.addPrograms(shown)
+	blanked, err := core.OpenBytes("core", small)
+	if err != nil {
+		return nil, fmt.Errorf("reading the minimal core: %w", err)
 	}
-	return b, err
-}
-
-// walk returns all stacks of a core.
-func (c *reportBugCommand) walk(ctx context.Context, args []string) (*report.Document, error) {
-	p, err := c.open(ctx, args)
+	p, err := newProcess(blanked, opts, args[1:])
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
-	var doc *report.Document
-	if e := process.Guard(func() { doc, err = p.Report(ctx, p.Threads()) }); e != nil {
+	if e := process.Guard(func() { err = c.describe(ctx, b, p, sum.Stacks) }); e != nil {
 		return nil, e
 	}
-	if err != nil {
-		return nil, fmt.Errorf("not all stacks were walked: %w", err)
-	}
-	return doc, nil
+	return b, err
 }
 
-// differing returns the threads whose stacks differ between two reports of a process.
-func differing(a, b *report.Document) (tids []int) {
-	for i := range a.Threads {
-		th := &a.Threads[i]
-		if i >= len(b.Threads) || th.TID != b.Threads[i].TID || th.Stop.Reason != b.Threads[i].Stop.Reason ||
-			!slices.EqualFunc(th.Frames, b.Threads[i].Frames, sameFrame) {
-			tids = append(tids, th.TID)
+// describe makes the parts that are made of the minimal core, the process p. stacks are
+// the fingerprints of the stacks that it should show.
+func (c *reportBugCommand) describe(ctx context.Context, b *bugReport, p *process.Process, stacks []uint64) (err error) {
+	head := p.Head()
+	b.program = cmp.Or(head.Process.Executable, "a program")
+	through := map[string]bool{}
+	if b.differ, err = differing(ctx, p, stacks, through); err != nil {
+		return err
+	}
+	if b.versions, err = versions(ctx); err != nil {
+		return err
+	}
+	if b.stacks, err = printed(ctx, func(cmd *cobra.Command) error {
+		bt := &btCommand{openFlags: c.openFlags, format: "text", verbose: true, source: -1}
+		return bt.print(cmd, p, painter(false))
+	}); err != nil {
+		return err
+	}
+	if b.info, err = printed(ctx, func(cmd *cobra.Command) error {
+		return (&infoCommand{format: "text"}).print(cmd, p, 0)
+	}); err != nil {
+		return err
+	}
+	if c.programs {
+		return b.addPrograms(describeModules(p), through)
+	}
+	return nil
+}
+
+// printed returns what a command prints.
+func printed(ctx context.Context, run func(*cobra.Command) error) ([]byte, error) {
+	var out bytes.Buffer
+	cmd := &cobra.Command{}
+	cmd.SetContext(ctx)
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	if err := run(cmd); err != nil && !errors.As(err, new(incompleteError)) {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// differing walks all stacks and returns the threads whose stacks have other fingerprints
+// than those given. It adds to through what modules the frames are in, by build-ids and paths.
+func differing(ctx context.Context, p *process.Process, stacks []uint64, through map[string]bool) (tids []int, err error) {
+	type walked struct {
+		sum     uint64
+		modules map[string]bool
+	}
+	threads := p.Threads()
+	n := 0
+	for w := range process.Parallel(ctx, p, threads, func(w *process.Walker, th *core.Thread) walked {
+		r := w.Describe(w.Walk(th), true)
+		modules := map[string]bool{}
+		for i := range r.Frames {
+			modules[r.Frames[i].Module] = true
 		}
+		return walked{shrink.Fingerprint(r), modules}
+	}) {
+		if n >= len(stacks) || w.sum != stacks[n] {
+			tids = append(tids, threads[n].ID)
+		}
+		maps.Copy(through, w.modules)
+		n++
 	}
-	return tids
-}
-
-func sameFrame(a, b report.Frame) bool {
-	return a.PC == b.PC && a.Method == b.Method && a.Trust == b.Trust && a.Function == b.Function
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%d of %d stacks were walked: %w", n, len(threads), err)
+	}
+	return tids, nil
 }

@@ -22,6 +22,7 @@ const maxPrograms = 256 << 20
 type bugReport struct {
 	program  string
 	threads  int
+	frames   int      // after which stacks end, as they are so many; 0 if they are not
 	damaged  bool     // the core is cut off
 	differ   []int    // threads whose stacks the minimal core does not show
 	leftOut  []string // of the minimal core, because of limits
@@ -66,6 +67,9 @@ address.
 	if len(b.programs) == 0 {
 		s.WriteString("\nPrograms and libraries are not in it; --with-programs adds them.\n")
 	}
+	if b.frames > 0 {
+		fmt.Fprintf(&s, "\nEach stack ends after %d frames, because there are %s; --max-frames takes more.\n", b.frames, count(b.threads, "thread"))
+	}
 	for _, l := range b.leftOut {
 		fmt.Fprintf(&s, "\n%s\n", plain(l))
 	}
@@ -106,16 +110,10 @@ func (b *bugReport) write(w io.Writer, about string) error {
 }
 
 // addPrograms adds the files that stacks go through.
-func (b *bugReport) addPrograms(doc *report.Document) error {
-	through := map[string]bool{}
-	for i := range doc.Threads {
-		for _, f := range doc.Threads[i].Frames {
-			through[f.Module] = true
-		}
-	}
+func (b *bugReport) addPrograms(modules []report.Module, through map[string]bool) error {
 	room := int64(maxPrograms)
-	for i := range doc.Modules {
-		m := &doc.Modules[i]
+	for i := range modules {
+		m := &modules[i]
 		if m.File == "" || !through[m.BuildID] && !through[m.Path] {
 			continue
 		}

@@ -10,6 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/core"
+	"github.com/sfcore/sfcore/internal/shrink"
+	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/process"
 )
 
 // answered runs a command line whose standard input has an answer.
@@ -101,5 +107,58 @@ func TestReportBugSame(t *testing.T) {
 	}
 	if !bytes.Equal(files[0], files[1]) {
 		t.Errorf("two reports differ: %d and %d bytes", len(files[0]), len(files[1]))
+	}
+}
+
+// Of many threads, the stacks in a report are short, unless the user says how long.
+func TestReportBugManyThreads(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "core")
+	c := testkit.NewCore(arch.AMD64)
+	for i := range 5000 {
+		c.Thread(i+1, 0, &arch.Regs{})
+	}
+	if err := os.WriteFile(name, c.Done(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		flags []string
+		want  bool
+	}{
+		{nil, true},
+		{[]string{"--max-frames", "100"}, false},
+	} {
+		out := filepath.Join(t.TempDir(), "report.zip")
+		stdout, stderr, _ := sfcore(append([]string{"report-bug", "--yes", "-o", out, name}, tt.flags...)...)
+		if got := strings.Contains(stdout, "Each stack ends after 64 frames, because there are 5000 threads; --max-frames takes more."); got != tt.want {
+			t.Errorf("%v: got %q, %q", tt.flags, stdout, stderr)
+		}
+	}
+}
+
+// Threads whose stacks have other fingerprints are named.
+func TestReportBugDiffering(t *testing.T) {
+	c := &reportBugCommand{openFlags: openFlags{methods: strings.Join(process.Methods(), ","), frames: maxReportFrames}}
+	p, err := c.open(t.Context(), []string{filepath.Join(coresDir, "amd64-v3-threads", "core.zst")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Close() }()
+	var sums []uint64
+	for sum := range process.Parallel(t.Context(), p, p.Threads(), func(w *process.Walker, th *core.Thread) uint64 {
+		return shrink.Fingerprint(w.Describe(w.Walk(th), true))
+	}) {
+		sums = append(sums, sum)
+	}
+	through := map[string]bool{}
+	if got, err := differing(t.Context(), p, sums, through); err != nil || got != nil || len(through) == 0 {
+		t.Errorf("equal: got %v, %v, through %v", got, err, through)
+	}
+	sums[1]++
+	if got, err := differing(t.Context(), p, sums, through); err != nil || !slices.Equal(got, []int{p.Threads()[1].ID}) {
+		t.Errorf("one differs: got %v, %v", got, err)
+	}
+	if got, err := differing(t.Context(), p, sums[:1], through); err != nil || len(got) != len(sums)-1 {
+		t.Errorf("one is there: got %v, %v", got, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"sort"
 
@@ -21,6 +22,8 @@ import (
 type Summary struct {
 	// Kept is how many bytes of memory the small core has.
 	Kept uint64
+	// Stacks has a fingerprint of each stack, in the order of the threads; see [Fingerprint].
+	Stacks []uint64
 	// Problems are those of the original core; LeftOut is what is not in the small one
 	// because of a limit.
 	Problems, LeftOut []string
@@ -117,8 +120,8 @@ func (s *Shrinker) core(ctx context.Context, w io.Writer, opts process.Options) 
 	}
 	_ = p.Head()
 	waits := process.NewWaits(p)
-	described := 0
-	for n := range process.Parallel(ctx, p, threads, func(w *process.Walker, th *core.Thread) int {
+	stacks := make([]uint64, 0, len(threads))
+	for sum := range process.Parallel(ctx, p, threads, func(w *process.Walker, th *core.Thread) uint64 {
 		st := w.Walk(th)
 		s.Add(st)
 		r := w.Describe(st, true)
@@ -126,17 +129,46 @@ func (s *Shrinker) core(ctx context.Context, w io.Writer, opts process.Options) 
 		if th == threads[0] && !s.private {
 			w.AddVariables(st, r)
 		}
-		return 1
+		return Fingerprint(r)
 	}) {
-		described += n
+		stacks = append(stacks, sum)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("%d of %d stacks were walked: %w", described, len(threads), err)
+		return nil, fmt.Errorf("%d of %d stacks were walked: %w", len(stacks), len(threads), err)
 	}
 	_ = waits.Waiting()
 	var modules []report.Module
 	for m := range p.Modules() {
+		if s.private && len(modules) == maxPrivateModules {
+			s.leaveOut("the headers of modules beyond the first %d", maxPrivateModules)
+			break
+		}
 		modules = append(modules, m)
 	}
-	return s.Write(w, p, modules)
+	sum, err := s.Write(w, p, modules)
+	if err != nil {
+		return nil, err
+	}
+	sum.Stacks = stacks
+	return sum, nil
+}
+
+var seed = maphash.MakeSeed()
+
+// Fingerprint returns a number that two equal stacks of this run of the program share, and
+// others do not: of the thread, where its stack ends and why, and the addresses, functions, methods and
+// trust of its frames.
+func Fingerprint(th *report.Thread) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	maphash.WriteComparable(&h, th.TID)
+	maphash.WriteComparable(&h, th.Stop.Reason)
+	for i := range th.Frames {
+		f := &th.Frames[i]
+		maphash.WriteComparable(&h, f.PC)
+		maphash.WriteComparable(&h, f.Method)
+		maphash.WriteComparable(&h, f.Trust)
+		maphash.WriteComparable(&h, f.Function)
+	}
+	return h.Sum64()
 }
