@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -18,6 +19,8 @@ import (
 	"github.com/sfcore/sfcore/cmd/sfcore-fleet/internal/queue"
 	"github.com/sfcore/sfcore/cmd/sfcore-fleet/internal/testkit"
 )
+
+var chaosCrashes = flag.Int("chaos", 400, "have so many crashes in TestChaos; 10000 take half an hour")
 
 // asProgram makes this test's program sfcore-fleet.
 const asProgram = "SFCORE_FLEET_TEST_PROGRAM"
@@ -84,7 +87,9 @@ func TestChaos(t *testing.T) {
 		{t: t, log: log, args: []string{"all", "--dir", serverDir, "--queue-listen", at, "--listen", "", "--db", url, "--store", filepath.Join(dir, "none")}},
 		{t: t, log: log, args: append(append([]string{"worker"}, work...), filepath.Join(dir, "worker"))},
 	}
-	const hosts, crashes = 2, 400
+	const hosts, every = 2, 10 // crashes, for each of which a process is killed
+	crashes := *chaosCrashes
+	between := crashes / max(1, crashes/1000) // kills of the database
 	var stores []*store.Store
 	for i := range hosts {
 		s, err := store.Open(filepath.Join(dir, fmt.Sprint("store", i)), store.Limits{Crashes: 1 << 20, Bytes: 1 << 40})
@@ -116,14 +121,14 @@ func TestChaos(t *testing.T) {
 		if err := stores[n%hosts].Put(r); err != nil {
 			t.Fatal(err)
 		}
-		if n%10 == 0 {
+		if n%every == 0 {
 			p := programs[rand.IntN(len(programs))]
 			time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond)
 			p.kill()
 			p.start()
 			kills++
 		}
-		if n == crashes/2 {
+		if n%between == between/2 {
 			cluster.Kill()
 			time.Sleep(500 * time.Millisecond)
 			if err := cluster.Start(); err != nil {
@@ -136,7 +141,7 @@ func TestChaos(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	testkit.Eventually(t, 2*time.Minute, "all crashes are stored", func() bool {
+	testkit.Eventually(t, max(2*time.Minute, time.Duration(crashes)*100*time.Millisecond), "all crashes are stored", func() bool {
 		n, err := db.Seen(context.Background())
 		return err == nil && n >= crashes
 	})
@@ -163,5 +168,5 @@ func TestChaos(t *testing.T) {
 	if dead, err := q.AllDead(t.Context(), 0, 10); len(dead) != 0 || err != nil {
 		t.Errorf("got %+v, %v", dead, err)
 	}
-	t.Logf("%d processes were killed; %d of %d crashes are kept whole, %d counted", kills, s.Kept, crashes, s.Count-s.Kept)
+	t.Logf("%d processes were killed, and the database %d times; %d of %d crashes are kept whole, %d counted", kills, max(1, crashes/1000), s.Kept, crashes, s.Count-s.Kept)
 }

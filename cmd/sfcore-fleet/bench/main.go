@@ -19,6 +19,7 @@ import (
 type bench struct {
 	program  string // sfcore-fleet
 	database string // postgres://..., or "" for SQLite
+	from     string // a file of SQLite that database gets the crashes of
 	dir      string
 	crashes  int
 	groups   int
@@ -29,7 +30,8 @@ func main() {
 	var b bench
 	flag.StringVar(&b.program, "program", "sfcore-fleet", "measure this program")
 	flag.StringVar(&b.database, "db", "", "use this database, which is empty, instead of SQLite: postgres://...")
-	flag.StringVar(&b.dir, "dir", "", "keep data in this directory, which is empty (default: a temporary one)")
+	flag.StringVar(&b.from, "from", "", "fill that with the crashes of this file of SQLite, which pages has made")
+	flag.StringVar(&b.dir, "dir", "", "keep data in this directory (default: a temporary one)")
 	flag.IntVar(&b.crashes, "crashes", 4000, "make so many crashes")
 	flag.IntVar(&b.groups, "groups", 0, "in so many groups (default: a hundredth of the crashes)")
 	flag.IntVar(&b.hosts, "hosts", 1000, "of so many hosts")

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sfcore/sfcore/internal/crash/page"
 	"github.com/sfcore/sfcore/internal/crash/store"
 	"github.com/sfcore/sfcore/report/signature"
@@ -51,6 +53,11 @@ func (b *bench) pages(ctx context.Context) error {
 	if name == "" {
 		name = filepath.Join(b.dir, "crashes.db")
 	}
+	if b.from != "" {
+		if err := b.copyFrom(ctx); err != nil {
+			return err
+		}
+	}
 	db, err := database.Open(ctx, name)
 	if err != nil {
 		return err
@@ -72,12 +79,13 @@ func (b *bench) pages(ctx context.Context) error {
 	}
 	fmt.Printf("%d crashes were stored in %v\n", b.crashes-there, time.Since(begun).Round(time.Second))
 	site, newest := page.New(db.Source()), b.record(b.crashes-1)
-	fmt.Printf("%-24s %10s %10s\n", "page", "p50 ms", "p95 ms")
+	fmt.Printf("%-40s %8s %8s %8s\n", "page", "p50 ms", "p95 ms", "CPU ms") // of this process
 	for _, path := range []string{
 		"/groups", "/groups.json", "/groups?page=100", "/groups?q=f17", "/groups?q=null", "/groups?host=web7", "/groups?program=prog4", "/groups?signal=SIGSEGV", "/groups?since=2026-11-05&until=2026-11-07", "/groups?build=" + newest.Build,
 		"/crashes", "/crashes?host=web7", "/group/" + newest.Signature.Coarse, "/crash/" + newest.ID, "/build/" + newest.Build,
 	} {
 		var times []time.Duration
+		before := own()
 		for range asked {
 			r := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
 			r.Host = "localhost"
@@ -88,9 +96,16 @@ func (b *bench) pages(ctx context.Context) error {
 			times = append(times, time.Since(begun))
 		}
 		slices.Sort(times)
-		fmt.Printf("%-24.40s %10.1f %10.1f\n", path, ms(times[asked/2]), ms(times[asked*95/100]))
+		fmt.Printf("%-40.40s %8.1f %8.1f %8.1f\n", path, ms(times[asked/2]), ms(times[asked*95/100]), ms(own()-before)/asked)
 	}
 	return nil
+}
+
+// own is the processor time of this process.
+func own() time.Duration {
+	var u unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

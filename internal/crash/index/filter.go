@@ -134,8 +134,11 @@ func (f *Filter) where(tallied, daily bool) (condition string, args []any) {
 	}
 	if f.Text != "" {
 		like := like(f.Text)
-		condition := `c.sig IN (SELECT id FROM signatures WHERE title LIKE ? ESCAPE '\') OR c.program IN (SELECT id FROM programs WHERE path LIKE ? ESCAPE '\') OR c.place LIKE ? ESCAPE '\'`
-		if tallied {
+		condition := `c.sig IN (SELECT id FROM signatures WHERE title LIKE ? ESCAPE '\') OR c.program IN (SELECT id FROM programs WHERE path LIKE ? ESCAPE '\')`
+		if f.Group != "" { // of which there are few, so that not all titles need be looked at
+			condition = `(SELECT title FROM signatures WHERE id = c.sig) LIKE ? ESCAPE '\' OR (SELECT path FROM programs WHERE id = c.program) LIKE ? ESCAPE '\'`
+		}
+		if condition += ` OR c.place LIKE ? ESCAPE '\'`; tallied {
 			add("("+condition+")", like, like, like)
 		} else {
 			add("("+condition+` OR c.id LIKE ? ESCAPE '\')`, like, like, like, like)

@@ -16,6 +16,7 @@ CREATE TABLE programs (
 	path TEXT NOT NULL UNIQUE,
 	name TEXT NOT NULL
 );
+CREATE INDEX programs_name ON programs (name);
 CREATE TABLE signatures (
 	id      INTEGER PRIMARY KEY,
 	hashes  TEXT NOT NULL UNIQUE, -- address, alias, fine, coarse and kind
