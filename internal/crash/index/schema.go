@@ -74,7 +74,7 @@ CREATE INDEX crashes_program ON crashes (program, build, time);
 CREATE INDEX crashes_build ON crashes (build, sig, day, program, time);
 CREATE INDEX crashes_host ON crashes (host, sig, day, build, program, time);
 CREATE TABLE tallies (
-	day     INTEGER NOT NULL, -- or -1 for all days together
+	day     INTEGER NOT NULL, -- or allDays, for all days together
 	sig     INTEGER NOT NULL,
 	program INTEGER NOT NULL,
 	signal  TEXT NOT NULL,
