@@ -22,33 +22,38 @@ type stackGroup struct {
 	name string // "" if not all have it
 }
 
-// groupReported is groupStacks for the stacks of a report. Stacks are equal as
-// [process.Group] says.
-func groupReported(threads []*report.Thread) ([]*report.Thread, map[*report.Thread]stackGroup) {
-	var first []*report.Thread
-	groups, known := map[*report.Thread]stackGroup{}, map[[sha256.Size]byte]*report.Thread{}
+// groupReported returns the threads of a report that have the same stack, the crashed one
+// first and then the most. Stacks are equal as [process.Group] says.
+func groupReported(threads []*report.Thread) (groups [][]*report.Thread) {
+	known := map[[sha256.Size]byte]int{}
 	for _, th := range threads {
 		sum := sumReported(th)
-		of := known[sum]
-		if of == nil {
-			of = th
-			known[sum], groups[th] = th, stackGroup{name: th.Name}
-			first = append(first, th)
+		i, found := known[sum]
+		if !found {
+			i = len(groups)
+			known[sum], groups = i, append(groups, nil)
 		}
-		g := groups[of]
+		groups[i] = append(groups[i], th)
+	}
+	weight := func(same []*report.Thread) int {
+		if same[0].Crashed {
+			return math.MaxInt
+		}
+		return len(same)
+	}
+	slices.SortStableFunc(groups, func(a, b []*report.Thread) int { return cmp.Compare(weight(b), weight(a)) })
+	return groups
+}
+
+// groupOfReported is groupOf for the threads of a report.
+func groupOfReported(same []*report.Thread) stackGroup {
+	g := stackGroup{name: same[0].Name}
+	for _, th := range same {
 		if g.tids = append(g.tids, th.TID); th.Name != g.name {
 			g.name = ""
 		}
-		groups[of] = g
 	}
-	weight := func(th *report.Thread) int {
-		if th.Crashed {
-			return math.MaxInt
-		}
-		return len(groups[th].tids)
-	}
-	slices.SortStableFunc(first, func(a, b *report.Thread) int { return cmp.Compare(weight(b), weight(a)) })
-	return first, groups
+	return g
 }
 
 // sumReported returns a hash of a stack. The pcs of inlined frames are those of the frames
@@ -69,17 +74,21 @@ func groupStacks(ctx context.Context, t *process.Process, threads []*core.Thread
 	var first []*core.Thread
 	groups := map[*core.Thread]stackGroup{}
 	for _, same := range process.Group(ctx, t, threads) {
-		g := stackGroup{same: same, name: same[0].Name}
-		for _, th := range same {
-			g.tids = append(g.tids, th.ID)
-			if th.Name != g.name {
-				g.name = ""
-			}
-		}
 		first = append(first, same[0])
-		groups[same[0]] = g
+		groups[same[0]] = groupOf(same)
 	}
 	return first, groups
+}
+
+// groupOf returns the group of threads with the same stack.
+func groupOf(same []*core.Thread) stackGroup {
+	g := stackGroup{same: same, name: same[0].Name}
+	for _, th := range same {
+		if g.tids = append(g.tids, th.ID); th.Name != g.name {
+			g.name = ""
+		}
+	}
+	return g
 }
 
 // threads returns the threads with the stack of th, which is the first of the group.

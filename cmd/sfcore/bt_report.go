@@ -34,9 +34,6 @@ func (c *btCommand) readReports(args []string) ([]*report.Document, error) {
 
 // printReports prints reports that were made before: what they say, in any format.
 func (c *btCommand) printReports(cmd *cobra.Command, paint painter, docs []*report.Document) error {
-	if c.state {
-		return errors.New("--state needs a core or a process, and this is a report")
-	}
 	if c.source >= 0 {
 		return errors.New("--source needs a core or a process, and this is a report")
 	}
@@ -57,9 +54,16 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 	if err != nil {
 		return err
 	}
-	var groups map[*report.Thread]stackGroup
+	groups, headings := map[*report.Thread]stackGroup{}, map[*report.Thread]string(nil)
 	if c.grouped() {
-		threads, groups = groupReported(threads)
+		stacks := groupReported(threads)
+		if c.state {
+			stacks, headings = byReportedState(doc, stacks)
+		}
+		threads = threads[:0]
+		for _, same := range stacks {
+			threads, groups[same[0]] = append(threads, same[0]), groupOfReported(same)
+		}
 	}
 	form := newFormat(c.format, c.text(paint, nil))
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
@@ -91,7 +95,7 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 		if printed > 1 {
 			separator = form.separator()
 		}
-		_, _ = out.WriteString(separator)
+		_, _ = out.WriteString(separator + headings[th])
 		_, _ = out.Write(form.thread(nil, groups[th].report(th)))
 	}
 	cutOff := doc.Modules == nil

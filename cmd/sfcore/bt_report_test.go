@@ -55,20 +55,22 @@ func TestBtReport(t *testing.T) {
 // Equal stacks of a report are put together as those of the core are.
 func TestBtReportGroups(t *testing.T) {
 	args := []string{filepath.Join(goroutinesDir, "amd64", "core.zst"), filepath.Join(goroutinesDir, "amd64", "exe", "goroutines")}
-	out, stderr, _ := sfcore(slices.Concat([]string{"bt", "--format", "jsonl"}, args)...)
-	file := filepath.Join(t.TempDir(), "report")
-	if err := os.WriteFile(file, []byte(out), 0o600); err != nil || out == "" {
-		t.Fatal(err, stderr)
-	}
-	for _, how := range []string{"text --group", "json --group", "folded --group", "markdown", "text --group --function futex"} {
-		flags := append([]string{"bt", "--format"}, strings.Fields(how)...)
-		want, _, _ := sfcore(slices.Concat(flags, args)...)
-		got, _, _ := sfcore(slices.Concat(flags, []string{file})...)
-		if got != want || !strings.HasPrefix(how, "folded") && !strings.Contains(want, "12249") {
-			t.Errorf("%s: got\n%s\nwant\n%s", how, got, want)
+	for _, made := range []string{"jsonl", "jsonl --group", "json --group"} {
+		out, stderr, _ := sfcore(slices.Concat([]string{"bt", "--format"}, strings.Fields(made), args)...)
+		file := filepath.Join(t.TempDir(), "report")
+		if err := os.WriteFile(file, []byte(out), 0o600); err != nil || out == "" {
+			t.Fatal(err, stderr)
 		}
-		if how == "text --group" && !strings.Contains(got, "\n2 threads") {
-			t.Errorf("nothing is put together:\n%s", got)
+		for _, how := range []string{"text --group", "json --group", "folded --group", "markdown", "text --group --function futex", "text --state"} {
+			flags := append([]string{"bt", "--format"}, strings.Fields(how)...)
+			want, _, _ := sfcore(slices.Concat(flags, args)...)
+			got, _, _ := sfcore(slices.Concat(flags, []string{file})...)
+			if got != want || !strings.HasPrefix(how, "folded") && !strings.Contains(want, "12249") {
+				t.Errorf("%s of %s: got\n%s\nwant\n%s", how, made, got, want)
+			}
+			if how == "text --group" && !strings.Contains(got, "\n2 threads") || how == "text --state" && !strings.Contains(got, "\n5 threads wait in ") {
+				t.Errorf("%s of %s: nothing is put together:\n%s", how, made, got)
+			}
 		}
 	}
 }

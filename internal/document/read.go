@@ -131,7 +131,12 @@ type decoder struct {
 	more bool // lines of the last report may follow
 
 	skipped int // tokens of members that are not known
+	shared  int // frames of threads that a report has put together
 }
+
+// maxShared bounds frames that threads share, as if each had its own: 100,000 threads with
+// 80 frames. Who reads a report looks at the frames of each thread.
+const maxShared = 1 << 23
 
 // maxSkipped bounds tokens of members that are not known: a million take 0.2 s.
 const maxSkipped = 1 << 22
@@ -139,7 +144,7 @@ const maxSkipped = 1 << 22
 // part is a document or a line.
 type part struct {
 	report.Document
-	Thread *report.Thread `json:"thread"`
+	Thread *Thread `json:"thread"`
 }
 
 // next decodes the next document or line. After the last it returns [io.EOF].
@@ -167,7 +172,7 @@ func (d *decoder) next() error {
 		return fmt.Errorf("schema: this is %q; a report of bt --format json (%s) is needed", p.Schema, report.Schema)
 	case p.Thread != nil:
 		last := d.all[len(d.all)-1]
-		last.Threads = append(last.Threads, *p.Thread)
+		return d.addThread(&last.Threads, p.Thread)
 	default:
 		d.more = false
 		last := d.all[len(d.all)-1]
@@ -197,7 +202,7 @@ func (d *decoder) decode(p *part) error {
 		if err == nil {
 			switch name, _ := key.(string); name {
 			case "threads":
-				err = decodeList(d.json, &p.Threads)
+				err = decodeEach(d.json, &p.Threads, d.addThread)
 			case "modules":
 				err = decodeList(d.json, &p.Modules)
 			case "problems":
@@ -226,21 +231,51 @@ func (d *decoder) decode(p *part) error {
 	return noEOF(err)
 }
 
+// addThread adds a thread to a list, and those that have the same stack.
+func (d *decoder) addThread(list *[]report.Thread, th *Thread) error {
+	if th.Thread == nil {
+		th.Thread = &report.Thread{}
+	}
+	if len(th.TIDs) < 2 {
+		*list = append(*list, *th.Thread)
+		return nil
+	}
+	for _, tid := range th.TIDs {
+		if d.shared += len(th.Frames) + 1; d.shared > maxShared {
+			return fmt.Errorf("the reports have too many threads with the same stacks: %w", ErrBound)
+		}
+		one := *th.Thread
+		one.TID = tid
+		*list = append(*list, one)
+	}
+	return nil
+}
+
 // decodeList decodes a list, or null.
 func decodeList[T any](in *json.Decoder, list *[]T) error {
+	return decodeEach(in, list, func(list *[]T, next *T) error {
+		*list = append(*list, *next)
+		return nil
+	})
+}
+
+// decodeEach decodes a list, or null, whose elements add adds to another one.
+func decodeEach[T, E any](in *json.Decoder, list *[]E, add func(*[]E, *T) error) error {
 	switch begin, err := in.Token(); {
 	case err != nil || begin == nil:
 		return err
 	case begin != json.Delim('['):
 		return fmt.Errorf("this is %v instead of a list", begin)
 	}
-	*list = []T{}
+	*list = []E{}
 	for in.More() {
 		var next T
 		if err := in.Decode(&next); err != nil {
 			return err
 		}
-		*list = append(*list, next)
+		if err := add(list, &next); err != nil {
+			return err
+		}
 	}
 	_, err := in.Token()
 	return err

@@ -147,6 +147,7 @@ func TestReadBounds(t *testing.T) {
 		{"inflated", compress(t, strings.Repeat(whole(example()), 5000)), Budget{bytes: MaxSize, values: 1e6, inflated: size * 100}, -1, 2, "times what they have when compressed"},
 		{"many reports", lines(example()) + strings.Repeat(whole(example()), 1000), Budget{bytes: MaxSize, values: 1000}, -1, 2, "too many threads, frames"},
 		{"within a thread", empty + "]}", Budget{bytes: MaxSize, values: 50000}, 1, 0, "too many"},
+		{"threads with one stack", `{"schema":"` + report.Schema + `","threads":[` + thread + `],"tids":[1` + strings.Repeat(",2", 100) + "]}]}", Budget{bytes: MaxSize, values: 1e6}, 1, maxShared / 100_000, "too many threads with the same stacks"},
 		{"behind a thread", empty + "]}," + thread + "]}]}", Budget{bytes: MaxSize, values: 150000}, 1, 1, "too many"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
