@@ -19,7 +19,7 @@ import (
 
 // foundCore is a core that somebody has kept, or a report.
 type foundCore struct {
-	file    string
+	file    string // "" for the journal
 	program string // a path, or the name alone
 	pid     int
 	time    time.Time
@@ -38,8 +38,10 @@ func (f *foundCore) String() string {
 	if f.pid != 0 {
 		text += fmt.Sprintf(" (pid %d)", f.pid)
 	}
-	return text + ", " + f.time.Local().Format("2006-01-02 15:04:05") + ", kept by " + f.keeper + " in " + plain(f.file)
+	return text + ", " + f.time.Local().Format("2006-01-02 15:04:05") + ", kept by " + f.keeper + " in " + f.where()
 }
+
+func (f *foundCore) where() string { return cmp.Or(plain(f.file), "the journal") }
 
 // crashRoot is the root of the system whose stores are looked at; another one in tests.
 var crashRoot = "/"
@@ -72,7 +74,7 @@ func newest(ctx context.Context, stderr io.Writer, args []string, most int64) (a
 	file := last.file
 	if last.unpack != nil {
 		if file, err = unpacked(ctx, last, most); err != nil {
-			return nil, done, fmt.Errorf("taking the core out of %s: %w", plain(last.file), err)
+			return nil, done, fmt.Errorf("taking the core out of %s: %w", last.where(), err)
 		}
 		done = func() { _ = os.Remove(file) }
 	}

@@ -22,8 +22,12 @@ func keptCores(ctx context.Context, root string) (found []foundCore, looked []st
 	found, dir := ownCrashes()
 	looked = []string{dir}
 	for _, kind := range []foreign.Kind{foreign.Systemd, foreign.Apport, foreign.Abrt} {
-		looked = append(looked, "the store of "+string(kind))
+		where := "the store of " + string(kind)
 		list, err := foreign.Read(ctx, string(kind), root)
+		if err == nil && len(list.Problems) > 0 { // as if the journal cannot be read
+			where += " (" + plain(list.Problems[0]) + ")"
+		}
+		looked = append(looked, where)
 		if err != nil {
 			continue
 		}

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -104,6 +109,77 @@ func TestPidOf(t *testing.T) {
 		if err == nil && (want != "" || pid == 0) || err != nil && err.Error() != want {
 			t.Errorf("%s: got %d, %v, want %q", name, pid, err, want)
 		}
+	}
+}
+
+// journalRoot is the root of a system whose systemd keeps cores in its journal.
+func journalRoot(t *testing.T) string {
+	t.Helper()
+	f, err := os.Open("../../internal/crash/foreign/testdata/systemd-252.tar.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	root, in := t.TempDir(), tar.NewReader(z)
+	for h, err := in.Next(); ; h, err = in.Next() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := filepath.Clean(h.Name); strings.HasPrefix(name, "var/log/journal/") {
+			text, err := io.ReadAll(in)
+			if err == nil {
+				err = errors.Join(os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o700), os.WriteFile(filepath.Join(root, name), text, 0o600))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return root
+		}
+	}
+}
+
+// Cores that are in systemd's journal are taken out of it. Without journalctl that is said.
+func TestJournalCores(t *testing.T) {
+	root := journalRoot(t)
+	if err := os.MkdirAll(filepath.Join(root, "var/lib/systemd/coredump"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(storeVariable, filepath.Join(root, "none"))
+	t.Setenv("TMPDIR", t.TempDir())
+	if _, err := exec.LookPath("journalctl"); err == nil {
+		kept, _ := keptCores(t.Context(), root)
+		n := 0
+		for i := range kept {
+			f := &kept[i]
+			if f.unpack == nil {
+				continue
+			}
+			if text := f.String(); !strings.HasSuffix(text, ", kept by systemd in the journal") || !strings.HasPrefix(text, "/") || f.pid == 0 {
+				t.Errorf("got %s", text)
+			}
+			name, err := unpacked(t.Context(), f, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stdout, stderr, _ := sfcore("bt", name); !strings.Contains(stdout, fmt.Sprintf(", pid %d\n", f.pid)) {
+				t.Errorf("got %s, %s", stdout, stderr)
+			}
+			n++
+		}
+		if n == 0 {
+			t.Errorf("no core of the journal is among %d crashes", len(kept))
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	crashRoot = root
+	defer func() { crashRoot = "/" }()
+	if _, stderr, code := sfcore("bt"); code != exitFailed || !strings.Contains(stderr, "the store of systemd (journalctl is not here: ") {
+		t.Errorf("without journalctl: %d, %s", code, stderr)
 	}
 }
 
