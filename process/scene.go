@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/internal/disasm"
+	"github.com/sfcore/sfcore/internal/funcname"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
@@ -73,7 +74,7 @@ func (w *Walker) addInstructions(scene *report.Scene, f *unwind.Frame) (current 
 	function, _ := w.codeName(pc)
 	for after := 0; after <= instructionsAfter; {
 		code := codeFrom(words, at)
-		inst := disasm.Decode(a, code, at, w.codeName)
+		inst := disasm.Decode(a, code, at, w.shortCodeName)
 		if inst.Size <= 0 || inst.Size > len(code) {
 			break
 		}
@@ -143,4 +144,10 @@ func (w *Walker) codeName(addr uint64) (string, uint64) {
 	}
 	n := &names[len(names)-1]
 	return n.demangled, addr - n.Offset
+}
+
+// shortCodeName is codeName for sentences, which have no room for parameters.
+func (w *Walker) shortCodeName(addr uint64) (string, uint64) {
+	name, start := w.codeName(addr)
+	return funcname.Short(name), start
 }

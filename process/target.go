@@ -35,7 +35,7 @@ func (t *targets) of(addr uint64, meant bool) report.Target {
 		}
 		return report.Target{Kind: report.KindUnmapped, Text: "not mapped"}
 	case m != nil:
-		if name, start := t.walker.codeName(addr); name != "" {
+		if name, start := t.walker.shortCodeName(addr); name != "" {
 			return report.Target{Kind: report.KindCode, Text: withOffset(name, addr-start) + " in " + m.Name()}
 		}
 		kind := report.KindData
@@ -119,7 +119,7 @@ func frameAt(a *arch.Arch, frames []unwind.Frame, addr uint64) *unwind.Frame {
 }
 
 func (t *targets) inFrame(f *unwind.Frame) string {
-	if name, _ := t.walker.codeName(f.LookupPC()); name != "" {
+	if name, _ := t.walker.shortCodeName(f.LookupPC()); name != "" {
 		return ", frame of " + name
 	}
 	return fmt.Sprintf(", frame of %#x", f.PC)

@@ -11,6 +11,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/display"
 	"github.com/sfcore/sfcore/internal/document"
+	"github.com/sfcore/sfcore/internal/funcname"
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
 )
@@ -180,7 +181,11 @@ const variableIndent = 13
 func (w *textFormat) variables(b []byte, f *report.Frame) []byte {
 	for i := range f.Variables {
 		v := &f.Variables[i]
-		typ, name := "("+plain(v.Type)+")", plain(v.Name)
+		typ, name := v.Type, plain(v.Name)
+		if !w.verbose {
+			typ = funcname.ShortType(typ)
+		}
+		typ = "(" + plain(typ) + ")"
 		b = fmt.Appendf(b, "         %s %s = ", w.paint.dim(typ), name)
 		at := len("          ") + len(" = ") + columnsOf(typ) + columnsOf(name)
 		b = append(w.wrap(b, at, variableIndent, plain(v.Text())), '\n')

@@ -2,6 +2,7 @@ package funcname
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,23 @@ func Short(name string) string {
 	}
 	return name
 }
+
+// ShortType returns the name of a type in the same way. If its end was cut off, as dots
+// say, so is what the standard library has added before that.
+func ShortType(name string) string {
+	whole, cut := strings.CutSuffix(name, cutOff)
+	out, open := shortOpen(whole)
+	if !cut {
+		return string(out)
+	}
+	for _, at := range slices.Backward(open) {
+		out = withoutDefault(out, &at)
+	}
+	return string(out) + cutOff
+}
+
+// cutOff is behind the names that are too long.
+const cutOff = "..."
 
 // versions are the namespaces by which C++ libraries tell their versions apart.
 var versions = strings.NewReplacer("std::__cxx11::", "std::", "std::__1::", "std::", "std::__ndk1::", "std::", "[abi:cxx11]", "")
@@ -46,15 +64,18 @@ type list struct {
 
 // shortTypes shortens the types in a name. It reads the name once.
 func shortTypes(name string) string {
+	out, _ := shortOpen(name)
+	return string(out)
+}
+
+// shortOpen is shortTypes that also returns the lists whose ends are missing.
+func shortOpen(name string) (out []byte, open []list) {
 	name = versions.Replace(name)
 	if !strings.Contains(name, "<") {
-		return name
+		return []byte(name), nil
 	}
-	var (
-		out   = make([]byte, 0, len(name))
-		open  []list
-		round int
-	)
+	out = make([]byte, 0, len(name))
+	round := 0
 	for i := 0; i < len(name); i++ {
 		before := byte(' ')
 		if i > 0 {
@@ -94,7 +115,7 @@ func shortTypes(name string) string {
 		}
 		out = append(out, c)
 	}
-	return string(out)
+	return out, open
 }
 
 // withoutDefault cuts off the last argument of a list if the standard library has added

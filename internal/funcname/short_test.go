@@ -37,6 +37,25 @@ func TestShort(t *testing.T) {
 	}
 }
 
+func TestShortType(t *testing.T) {
+	const str = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+	for in, want := range map[string]string{
+		"int": "int",
+		"":    "",
+		"const std::vector<Order*, std::allocator<Order*> > &": "const std::vector<Order*> &",
+		"int (*)(" + str + ", char **)":                        "int (*)(std::string, char **)",
+		"std::map<" + str + ", int, std::less<" + str + " >, std::allocator<std::pair<const " + str + ", std:...": "std::map<std::string, int...",
+		"std::map<" + str + ", int, std::le...": "std::map<std::string, int, std::le...",
+		"struct a_long_na...":                   "struct a_long_na...",
+		"...":                                   "...",
+		"std::vector<std::vector<int, std::allocator<int> >...": "std::vector<std::vector<int>...",
+	} {
+		if got := ShortType(in); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", in, got, want)
+		}
+	}
+}
+
 func FuzzShort(f *testing.F) {
 	for _, s := range []string{"a<b, std::less<c> >(d) [clone .cold]", "<,>", "a<,std::hash<>>", ")(<>", "operator<<<", "a<(,b>", "a->b<c>"} {
 		f.Add(s)
@@ -45,6 +64,9 @@ func FuzzShort(f *testing.F) {
 		// A shorter name may grow by ", " at most, which replaces ",": never beyond its source.
 		if got := Short(name); len(got) > len(name) && !strings.Contains(name, "[clone ") {
 			t.Errorf("%q is %q, which is longer", name, got)
+		}
+		if got := ShortType(name); len(got) > len(name) {
+			t.Errorf("the type %q is %q, which is longer", name, got)
 		}
 	})
 }

@@ -77,9 +77,9 @@ var imports = map[string]string{
 	"internal/cause":    "arch core internal/disasm",
 	"internal/heap":     "memreader",
 	"internal/waits":    "memreader report unwind",
-	"process":           "internal/cause internal/heap internal/waits report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/dwarf/container internal/expression internal/resolve internal/debuginfod",
+	"internal/funcname": "",
+	"process":           "internal/cause internal/funcname internal/heap internal/waits report arch memreader internal/disasm internal/elfx core unwind unwind/codewalk unwind/gostack unwind/pclntab internal/module internal/symbol internal/dwarf/info internal/dwarf/value internal/dwarf/container internal/expression internal/resolve internal/debuginfod",
 
-	"internal/funcname":         "",
 	"report/signature":          "internal/funcname report unwind",
 	"internal/command":          "",
 	"internal/listen":           "",
