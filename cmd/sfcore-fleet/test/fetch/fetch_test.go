@@ -48,13 +48,18 @@ func bucket(t *testing.T) (*cores.Bucket, string) {
 
 // host is one whose agent may upload cores below a URL.
 type host struct {
-	store *store.Store
-	fetch *queue.Queue
+	store         *store.Store
+	fetch         *queue.Queue
+	address, seed string // of the queue, for other processes
 }
 
 func newHost(t *testing.T, change func(*agent.Policy), to ...string) *host {
 	t.Helper()
-	dir, s, _ := testkit.Queue(t)
+	dir := t.TempDir()
+	s := testkit.Server(t, dir, "127.0.0.1:0")
+	if err := testkit.Connect(t, s, dir, testkit.All).Setup(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
 	kept, err := store.Open(t.TempDir(), store.Limits{Crashes: 1 << 20, Bytes: 1 << 40})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +87,7 @@ func newHost(t *testing.T, change func(*agent.Policy), to ...string) *host {
 		}
 	})
 	t.Cleanup(func() { stop(); wg.Wait() })
-	return &host{kept, testkit.Connect(t, s, dir, queue.RoleFetch)}
+	return &host{kept, testkit.Connect(t, s, dir, queue.RoleFetch), s.Addr().String(), queue.SeedFile(dir, queue.RoleFetch)}
 }
 
 // core keeps the core of the nth crash, of so many bytes.
