@@ -29,7 +29,7 @@ type bench struct {
 func main() {
 	var b bench
 	flag.StringVar(&b.program, "program", "sfcore-fleet", "measure this program")
-	flag.StringVar(&b.database, "db", "", "use this database, which is empty, instead of SQLite: postgres://...")
+	flag.StringVar(&b.database, "db", "", "use this database instead of SQLite, with a parameter: postgres://...?host=DIR")
 	flag.StringVar(&b.from, "from", "", "fill that with the crashes of this file of SQLite, which pages has made")
 	flag.StringVar(&b.dir, "dir", "", "keep data in this directory (default: a temporary one)")
 	flag.IntVar(&b.crashes, "crashes", 4000, "make so many crashes")

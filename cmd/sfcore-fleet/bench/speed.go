@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/sfcore/sfcore/cmd/sfcore-fleet/internal/database"
 	"github.com/sfcore/sfcore/cmd/sfcore-fleet/internal/queue"
@@ -37,19 +40,15 @@ func (b *bench) one(ctx context.Context, cpus string, extra int) error {
 	if err := b.fill(ctx, dir); err != nil {
 		return err
 	}
-	name := b.database
-	if name == "" {
-		name = filepath.Join(dir, "crashes.db")
+	name, err := b.fresh(ctx, dir)
+	if err != nil {
+		return err
 	}
 	db, err := database.Open(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	there, err := db.Seen(ctx)
-	if err != nil {
-		return err
-	}
 	at, err := freeAddress()
 	if err != nil {
 		return err
@@ -74,18 +73,18 @@ func (b *bench) one(ctx context.Context, cpus string, extra int) error {
 		}
 		running = append(running, p)
 	}
-	first, last, seen := begun, begun, 0
+	first, seen := begun, 0
 	for seen < b.crashes {
 		pause(ctx, 10*time.Millisecond)
 		before := seen
 		if seen, err = db.Seen(ctx); err != nil {
 			return err
 		}
-		if seen -= there; before == 0 && seen > 0 {
+		if before == 0 && seen > 0 {
 			first = time.Now()
 		}
 	}
-	last = time.Now()
+	last := time.Now()
 	var cpu time.Duration
 	for _, p := range running {
 		cpu += p.end()
@@ -98,4 +97,19 @@ func (b *bench) one(ctx context.Context, cpus string, extra int) error {
 	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 / float64(b.crashes) }
 	fmt.Printf("%-10s %-10d %10.1f %12.0f %14.2f %10.2f\n", cpus, extra+1, last.Sub(first).Seconds(), float64(b.crashes)/last.Sub(first).Seconds(), each(cpu+stored), each(stored))
 	return os.RemoveAll(dir)
+}
+
+// fresh returns a database that has nothing: a file, or a schema of its own.
+func (b *bench) fresh(ctx context.Context, dir string) (string, error) {
+	if b.database == "" {
+		return filepath.Join(dir, "crashes.db"), nil
+	}
+	to, err := pgx.Connect(ctx, b.database)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = to.Close(ctx) }()
+	schema := strings.ToLower(strings.ReplaceAll(filepath.Base(dir), "-", "_"))
+	_, err = to.Exec(ctx, "CREATE SCHEMA "+schema)
+	return b.database + "&search_path=" + schema, err
 }
