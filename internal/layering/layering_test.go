@@ -125,12 +125,13 @@ var imports = map[string]string{
 	"examples/crash-handler": "core process",
 	"examples/host-go":       "plugin process",
 
-	"test/hostile":     "arch sframe internal/testkit",
-	"test/mutants":     "",
-	"test/field":       "report unwind",
-	"test/expressions": "",
-	"test/crash":       "report core",
-	"test/signatures":  "report report/signature core process",
+	"test/hostile":           "arch sframe internal/testkit",
+	"test/mutants":           "",
+	"test/field":             "report unwind",
+	"test/expressions":       "",
+	"test/toolchains/seeded": "arch internal/elfx internal/gate internal/gate/defect internal/module sframe sframe/synth",
+	"test/crash":             "report core",
+	"test/signatures":        "report report/signature core process",
 
 	"test/crash/programs": "",
 

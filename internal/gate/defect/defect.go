@@ -139,10 +139,12 @@ const (
 
 // plain returns the index of a function outside the PLT that has rows, the first one.
 func (f *file) plain() (int, bool) {
-	for i := range f.funcs {
-		name := elfx.CodeName(f.code, f.funcs[i].Start)
-		if len(f.rows[i]) > 0 && f.funcs[i].Size > 8 && (name == ".text" || name == "") && !f.funcs[i].PCMask() && !f.funcs[i].Flexible() {
-			return i, true
+	for rows := 2; rows > 0; rows-- { // one row alone may be of the outermost function, whose rules do not count
+		for i := range f.funcs {
+			name := elfx.CodeName(f.code, f.funcs[i].Start)
+			if len(f.rows[i]) >= rows && f.funcs[i].Size > 8 && (name == ".text" || name == "") && !f.funcs[i].PCMask() && !f.funcs[i].Flexible() {
+				return i, true
+			}
 		}
 	}
 	return 0, false
