@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -42,7 +43,8 @@ together, which is what the others are compared with:
   SHORTER    samples with the same frames, but not all of them
   DIFFERENT  samples with a frame that the others do not have
   FRAMES     frames of all samples that are the same, and their share
-  NS/FRAME   how long the method took for each frame that it found
+  NS/FRAME   how long the method took for each frame that it found: each sample is
+             walked twice, and the faster walk counts
 
 Below the table it says where walks by .sframe stopped that went on by all methods.
 It reads the files that were mapped by their paths; --sysroot and --path as for cores.
@@ -216,7 +218,7 @@ const (
 	// maxPerfFrames bounds the frames of a sample: the copy of a stack has at most 64 KiB.
 	maxPerfFrames = 4096
 	// perfSteps and perfSampleSteps bound the work on all samples: see [unwind.Budget].
-	// It is enough for 600 frames of each sample, and two million more.
+	// It is enough for 300 frames of each sample, which is walked twice, and a million more.
 	perfSteps, perfSampleSteps = 1 << 30, 1 << 18
 	// maxPerfMappings bounds the mappings that are put one over the other, for all
 	// processes together. That many take some seconds.
@@ -253,12 +255,15 @@ func (w *perfWalk) sample(s *perfdata.Sample) {
 	ends := make([]unwind.Stop, len(perfMethods))
 	for i := range w.by {
 		w.by[i].SetMem(mem)
-		start := time.Now()
-		walks[i], ends[i] = w.by[i].Unwind(w.frames[i][:0], &regs)
-		m := &w.report.Methods[i]
-		m.Nanoseconds += time.Since(start).Nanoseconds()
+		m, best := &w.report.Methods[i], time.Duration(math.MaxInt64)
+		for range 2 { // the first reads files, and either may be interrupted
+			start := time.Now()
+			walks[i], ends[i] = w.by[i].Unwind(w.frames[i][:0], &regs)
+			best = min(best, time.Since(start))
+			w.frames[i] = walks[i]
+		}
+		m.Nanoseconds += best.Nanoseconds()
 		m.Walked += len(walks[i])
-		w.frames[i] = walks[i]
 	}
 	last := len(walks) - 1
 	want := walks[last]
