@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/exec"
@@ -13,12 +14,14 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/plugin/proto"
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 	"github.com/sfcore/sfcore/process"
 )
 
 // Client is a host's end of a plugin. It is safe for concurrent use.
 type Client struct {
-	rpc     proto.PluginClient
+	calls   calls
+	second  protov2.PluginServiceClient // what only the second version has
 	broker  *goplugin.GRPCBroker
 	process *goplugin.Client
 	child   *child // nil if another host started it
@@ -44,8 +47,11 @@ func Start(ctx context.Context, cmd *exec.Cmd, opts StartOptions) (*Client, erro
 	c, err := connect(ctx, &goplugin.ClientConfig{
 		RunnerFunc: ch.prepare, UnixSocketConfig: &goplugin.UnixSocketConfig{}, AutoMTLS: !opts.Reattachable, Logger: opts.Logger,
 	})
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, ch.explain(err)
 	}
 	c.child = ch
 	return c, nil
@@ -64,8 +70,10 @@ func Reattach(ctx context.Context, config *goplugin.ReattachConfig) (*Client, er
 
 func connect(ctx context.Context, config *goplugin.ClientConfig) (*Client, error) {
 	config.HandshakeConfig = Handshake()
-	config.VersionedPlugins = versions(dispensed{})
-	config.Plugins = config.VersionedPlugins[ProtocolVersion] // for Reattach, which negotiates no version
+	config.VersionedPlugins = versions(func(version int) goplugin.Plugin { return dispensed{version: version} })
+	if config.Reattach != nil { // negotiates no version
+		config.Plugins = config.VersionedPlugins[cmp.Or(config.Reattach.ProtocolVersion, ProtocolVersion)]
+	}
 	config.AllowedProtocols = []goplugin.Protocol{goplugin.ProtocolGRPC}
 	config.StartTimeout = startTime
 	if config.Logger == nil {
@@ -117,6 +125,7 @@ func (c *Client) ReattachConfig() *goplugin.ReattachConfig {
 	config := c.process.ReattachConfig()
 	if config != nil && c.child != nil {
 		config.Pid = c.child.cmd.Process.Pid
+		config.ProtocolVersion = c.process.NegotiatedVersion()
 	}
 	return config
 }
@@ -143,11 +152,11 @@ func (c *Client) Open(ctx context.Context, p Spec) (*Session, error) {
 }
 
 func (c *Client) open(ctx context.Context, req *proto.OpenRequest) (*Session, error) {
-	reply, err := c.rpc.Open(ctx, req)
+	id, err := c.calls.open(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return &Session{rpc: c.rpc, id: reply.GetSession()}, nil
+	return &Session{calls: c.calls, second: c.second, id: id}, nil
 }
 
 // OpenImage opens a process that this host holds. The image must not change, and
@@ -184,7 +193,7 @@ func (c *Client) serveImage(id uint32, img *core.Image) (stop func()) {
 				_ = c.child.dir.restrict() // nobody else can enter the directory
 			}
 			s := grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(maxMessage), grpc.WaitForHandlers(true))...)
-			proto.RegisterHostServer(s, &hosting{img: img})
+			c.calls.serve(s, &hosting{img: img})
 			servers <- s
 			return s
 		})
@@ -197,4 +206,10 @@ func (c *Client) serveImage(id uint32, img *core.Image) (stop func()) {
 		case <-done:
 		}
 	}
+}
+
+// Capabilities returns which sfcore the plugin is and what it can do. A plugin that
+// speaks only the first version of the protocol answers with the code UNIMPLEMENTED.
+func (c *Client) Capabilities(ctx context.Context) (*protov2.CapabilitiesResponse, error) {
+	return c.second.Capabilities(ctx, new(protov2.CapabilitiesRequest))
 }

@@ -4,42 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 
 	"github.com/sfcore/sfcore/report"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/sfcore/sfcore/plugin/proto"
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 )
 
 // Session is a process that a plugin has open. It is safe for concurrent use.
-// Errors are gRPC statuses; sfcore.proto explains the codes.
+// Errors are gRPC statuses; [Reason] says why a call failed.
 type Session struct {
-	rpc  proto.PluginClient
-	id   uint64
-	stop func() // serves an image of this host no longer; may be nil
+	calls  calls
+	second protov2.PluginServiceClient // what only the second version has
+	id     uint64
+	stop   func() // serves an image of this host no longer; may be nil
 }
 
 // Process returns the report without threads and modules: what the process is
 // and what is wrong with its image.
 func (s *Session) Process(ctx context.Context) (*report.Document, error) {
-	reply, err := s.rpc.Process(ctx, &proto.ProcessRequest{Session: s.id})
-	if err != nil {
-		return nil, err
-	}
-	return headReport(reply)
+	return s.calls.process(ctx, s.id)
 }
 
 // Threads returns the threads without their stacks, the crashed one first.
 func (s *Session) Threads(ctx context.Context) ([]report.Thread, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := s.rpc.Threads(ctx, &proto.ThreadsRequest{Session: s.id})
-	return collect(stream, err, threadReport)
+	return s.calls.threads(ctx, s.id)
 }
 
 // maxStack bounds the frames of a stack that a host puts together: as many as
@@ -76,34 +68,25 @@ func (s *Session) stacks(ctx context.Context, req *proto.StacksRequest) iter.Seq
 	return func(yield func(report.Thread, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		stream, err := s.rpc.Stacks(ctx, req)
 		var stack report.Thread
 		begun := false
-		for err == nil {
-			var part *proto.Thread
-			if part, err = stream.Recv(); err != nil {
-				break
-			}
-			var r report.Thread
-			r, err = threadReport(part)
+		for r, err := range s.calls.stacks(ctx, req) {
 			switch {
 			case err != nil:
 			case !begun:
-				stack, begun = r, true
+				stack = r.Thread
 			case r.TID != stack.TID || len(stack.Frames)+len(r.Frames) > maxStack:
 				err = fmt.Errorf("a part of the stack of thread %d came among the parts of thread %d", r.TID, stack.TID)
 			default:
 				stack.Frames, stack.Stop = append(stack.Frames, r.Frames...), r.Stop
 			}
-			if err == nil && part.GetStop() != nil {
-				if !yield(stack, nil) {
-					return
-				}
-				begun = false
+			if err != nil {
+				yield(report.Thread{}, err)
+				return
 			}
-		}
-		if !errors.Is(err, io.EOF) {
-			yield(report.Thread{}, err)
+			if begun = !r.last; r.last && !yield(stack, nil) {
+				return
+			}
 		}
 	}
 }
@@ -112,32 +95,14 @@ func (s *Session) stacks(ctx context.Context, req *proto.StacksRequest) iter.Seq
 func (s *Session) Modules(ctx context.Context) ([]report.Module, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := s.rpc.Modules(ctx, &proto.ModulesRequest{Session: s.id})
-	return collect(stream, err, moduleReport)
+	return s.calls.modules(ctx, s.id)
 }
 
 // Waits returns what threads wait for; nothing if the plugin is too old to tell.
 func (s *Session) Waits(ctx context.Context) (report.Waiting, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := s.rpc.Waits(ctx, &proto.WaitsRequest{Session: s.id})
-	var w report.Waiting
-	for err == nil {
-		var m *proto.Waiting
-		if m, err = stream.Recv(); err != nil {
-			break
-		}
-		if wait := m.GetWait(); wait != nil {
-			w.Waits = append(w.Waits, waitReport(wait))
-		}
-		if deadlock := m.GetDeadlock(); deadlock != nil {
-			w.Deadlocks = append(w.Deadlocks, ids(deadlock.GetTids()))
-		}
-	}
-	if !errors.Is(err, io.EOF) && status.Code(err) != codes.Unimplemented {
-		return report.Waiting{}, err
-	}
-	return w, nil
+	return s.calls.waits(ctx, s.id)
 }
 
 // Report returns everything that "sfcore bt --format json" prints.
@@ -167,12 +132,12 @@ func (s *Session) Report(ctx context.Context) (*report.Document, error) {
 
 // Registers returns the known registers of a thread by name.
 func (s *Session) Registers(ctx context.Context, tid int) (map[string]uint64, error) {
-	reply, err := s.rpc.Registers(ctx, &proto.RegistersRequest{Session: s.id, Tid: int64(tid)})
+	list, err := s.calls.registers(ctx, s.id, int64(tid))
 	if err != nil {
 		return nil, err
 	}
 	regs := make(map[string]uint64)
-	for _, r := range reply.GetRegisters() {
+	for _, r := range list {
 		regs[r.GetName()] = r.GetValue()
 	}
 	return regs, nil
@@ -183,15 +148,14 @@ func (s *Session) Registers(ctx context.Context, tid int) (map[string]uint64, er
 func (s *Session) ReadMemory(ctx context.Context, p []byte, addr uint64) (n int, err error) {
 	for n < len(p) {
 		want := min(len(p)-n, maxRead)
-		reply, err := s.rpc.ReadMemory(ctx,
-			&proto.ReadMemoryRequest{Session: s.id, Address: addr + uint64(n), Length: uint32(want)})
+		data, fault, err := s.calls.readMemory(ctx, s.id, addr+uint64(n), uint32(want))
 		if err != nil {
 			return n, err
 		}
-		k := copy(p[n:n+want], reply.GetData())
+		k := copy(p[n:n+want], data)
 		n += k
 		if k < want {
-			return n, errors.New(reply.GetFault())
+			return n, errors.New(fault)
 		}
 	}
 	return n, nil
@@ -200,8 +164,7 @@ func (s *Session) ReadMemory(ctx context.Context, p []byte, addr uint64) (n int,
 // Locate names code: the result has an entry for each address. For a return
 // address, pass the address before it.
 func (s *Session) Locate(ctx context.Context, addrs ...uint64) ([]*proto.Location, error) {
-	reply, err := s.rpc.Locate(ctx, &proto.LocateRequest{Session: s.id, Addresses: addrs})
-	return reply.GetLocations(), err
+	return s.calls.locate(ctx, s.id, addrs)
 }
 
 // SFrame lists the functions of the .sframe of the module that contains addr,
@@ -209,34 +172,14 @@ func (s *Session) Locate(ctx context.Context, addrs ...uint64) ([]*proto.Locatio
 func (s *Session) SFrame(ctx context.Context, addr uint64) ([]*proto.SFrameFunction, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := s.rpc.DumpSFrame(ctx, &proto.DumpSFrameRequest{Session: s.id, Address: addr})
-	return collect(stream, err, func(f *proto.SFrameFunction) (*proto.SFrameFunction, error) { return f, nil })
+	return s.calls.sframe(ctx, s.id, addr)
 }
 
 // Close ends the session. After that the plugin reads nothing from this host.
 func (s *Session) Close(ctx context.Context) error {
-	_, err := s.rpc.Close(ctx, &proto.CloseRequest{Session: s.id})
+	err := s.calls.close(ctx, s.id)
 	if s.stop != nil {
 		s.stop()
 	}
 	return err
-}
-
-// collect converts the messages of a stream.
-func collect[M, R any](stream grpc.ServerStreamingClient[M], err error, convert func(*M) (R, error)) ([]R, error) {
-	var list []R
-	for err == nil {
-		var m *M
-		if m, err = stream.Recv(); err != nil {
-			break
-		}
-		var r R
-		if r, err = convert(m); err == nil {
-			list = append(list, r)
-		}
-	}
-	if !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return list, nil
 }

@@ -141,3 +141,18 @@ func evidenceName(e unwind.Evidence) string {
 	}
 	return e.String()
 }
+
+// stackMessages makes messages of a stack.
+func stackMessages(r *report.Thread) []*proto.Thread {
+	var parts []*proto.Thread
+	for _, frames := range chunks(r.Frames) {
+		m := threadMessage(r)
+		for i := range frames {
+			m.Frames = append(m.Frames, frameMessage(&frames[i]))
+		}
+		parts = append(parts, m)
+	}
+	parts[0].Scene = sceneMessage(r.Scene)
+	parts[len(parts)-1].Stop = &proto.Stop{Reason: r.Stop.Reason.String(), Detail: r.Stop.Detail}
+	return parts
+}

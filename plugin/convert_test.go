@@ -62,10 +62,10 @@ func must[T any](v T, err error) func(t *testing.T) T {
 // Names that a newer plugin may have are errors, never taken for others.
 func TestUnknownNames(t *testing.T) {
 	for want, err := range map[string]error{
-		`"middle"`:                second(headReport(&proto.ProcessReply{Process: &proto.Process{ByteOrder: "middle"}})),
-		`"magic" is not a method`: second(threadReport(&proto.Thread{Frames: []*proto.Frame{{Method: "magic", Trust: "full"}}})),
-		`"blind" is not a trust`:  second(threadReport(&proto.Thread{Frames: []*proto.Frame{{Method: "cfi", Trust: "blind"}}})),
-		`"bored" is not a reason`: second(threadReport(&proto.Thread{Stop: &proto.Stop{Reason: "bored"}})),
+		`"middle"`:                errOf(headReport(&proto.ProcessReply{Process: &proto.Process{ByteOrder: "middle"}})),
+		`"magic" is not a method`: errOf(threadReport(&proto.Thread{Frames: []*proto.Frame{{Method: "magic", Trust: "full"}}})),
+		`"blind" is not a trust`:  errOf(threadReport(&proto.Thread{Frames: []*proto.Frame{{Method: "cfi", Trust: "blind"}}})),
+		`"bored" is not a reason`: errOf(threadReport(&proto.Thread{Stop: &proto.Stop{Reason: "bored"}})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -73,7 +73,7 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func errOf[T any](_ T, err error) error { return err }
 
 func check[T any](t *testing.T, got, want T) {
 	t.Helper()

@@ -10,9 +10,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	gproto "google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/plugin/proto"
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 	"github.com/sfcore/sfcore/process"
 )
 
@@ -42,12 +44,10 @@ func (s *fuzzStream) SendMsg(m any) error {
 	return err
 }
 
-// FuzzRequests gives any message to any method of Plugin, in a connection with
-// an open session, 1. The result is a reply that can be sent, or an error with
-// one of the codes that the protocol names.
+// FuzzRequests gives any message to any method of the first version of the protocol.
 func FuzzRequests(f *testing.F) {
 	desc := &proto.Plugin_ServiceDesc
-	for _, m := range []gproto.Message{
+	addRequests(f, desc,
 		&proto.ProcessRequest{Session: 1},
 		&proto.OpenRequest{Process: &proto.OpenRequest_Core{Core: "core"}},
 		&proto.OpenRequest{Process: &proto.OpenRequest_Host{Host: 1}},
@@ -56,7 +56,30 @@ func FuzzRequests(f *testing.F) {
 		&proto.LocateRequest{Session: 1, Addresses: []uint64{0x400000}},
 		&proto.StacksRequest{Session: 1, Tids: []int64{1, 2}, Workings: true},
 		&proto.DumpSFrameRequest{Session: 1, Address: 0x400000},
-	} {
+	)
+	f.Fuzz(requested(desc, func(s *service) any { return s }))
+}
+
+// FuzzSecondRequests gives any message to any method of the second one.
+func FuzzSecondRequests(f *testing.F) {
+	desc := &protov2.PluginService_ServiceDesc
+	addRequests(f, desc,
+		&protov2.ProcessRequest{Session: 1},
+		&protov2.OpenRequest{Process: &protov2.OpenRequest_Core{Core: "core"}, MaxTime: durationpb.New(1)},
+		&protov2.OpenRequest{Process: &protov2.OpenRequest_Host{Host: 1}},
+		&protov2.RegistersRequest{Session: 1, Tid: 1},
+		&protov2.ReadMemoryRequest{Session: 1, Address: 0x400000, Length: 100},
+		&protov2.LocateRequest{Session: 1, Addresses: []uint64{0x400000}},
+		&protov2.StacksRequest{Session: 1, Tids: []int64{1, 2}, Workings: true, Scene: true},
+		&protov2.GroupsRequest{Session: 1, Variables: true},
+		&protov2.EvaluateRequest{Session: 1, Expressions: []string{"1 + $rip", "*(char (*)[9])0x400000", "(int"}},
+	)
+	f.Fuzz(requested(desc, func(s *service) any { return second{first: s} }))
+}
+
+// addRequests gives each of the messages to each of the methods of a service.
+func addRequests(f *testing.F, desc *grpc.ServiceDesc, seeds ...gproto.Message) {
+	for _, m := range seeds {
 		data, err := gproto.Marshal(m)
 		if err != nil {
 			f.Fatal(err)
@@ -65,13 +88,19 @@ func FuzzRequests(f *testing.F) {
 			f.Add(uint8(i), data)
 		}
 	}
+}
+
+// requested returns a function that gives any message to any method of a service, in a
+// connection with an open session, 1. The result is a reply that can be sent, or an error
+// with one of the codes that the protocol names, and with a reason.
+func requested(desc *grpc.ServiceDesc, serve func(*service) any) func(*testing.T, uint8, []byte) {
 	allowed := []codes.Code{codes.InvalidArgument, codes.NotFound, codes.FailedPrecondition, codes.ResourceExhausted}
 	img := manyThreads(2, 3)
 	opts := process.Options{Methods: []string{"fp"}} // others try the megabyte of code a hundred times as long
-	srv := &service{open: func(context.Context, Spec) (*process.Process, error) {
+	srv := serve(&service{open: func(context.Context, Spec) (*process.Process, error) {
 		return nil, core.ErrNoProcess // whatever a request names, nothing is opened
-	}}
-	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
+	}})
+	return func(t *testing.T, which uint8, data []byte) {
 		conn := &connection{sessions: make(map[uint64]*session)}
 		conn.ctx, conn.cancel = context.WithCancel(t.Context())
 		defer conn.close()
@@ -92,8 +121,8 @@ func FuzzRequests(f *testing.F) {
 		} else {
 			err = desc.Streams[i-len(desc.Methods)].Handler(srv, call)
 		}
-		if err != nil && !errors.Is(err, errNoMessage) && !slices.Contains(allowed, status.Code(err)) {
-			t.Errorf("got %v, want one of the codes %v", err, allowed)
+		if err != nil && !errors.Is(err, errNoMessage) && (!slices.Contains(allowed, status.Code(err)) || Reason(err) == 0) {
+			t.Errorf("got %v, with the reason %v, want one of the codes %v", err, Reason(err), allowed)
 		}
-	})
+	}
 }

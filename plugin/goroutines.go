@@ -2,19 +2,11 @@ package plugin
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
-	"github.com/sfcore/sfcore/internal/delve/goroutines"
 	"github.com/sfcore/sfcore/plugin/proto"
-	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
 )
 
@@ -28,44 +20,6 @@ const (
 	// maxGoVariables bounds the variables of a frame in a message.
 	maxGoVariables = 64
 )
-
-// Goroutines implements proto.PluginServer.
-func (s *service) Goroutines(req *proto.GoroutinesRequest, out grpc.ServerStreamingServer[proto.Goroutine]) error {
-	ctx := out.Context()
-	sess, err := connectionOf(ctx).session(req.GetSession())
-	if err != nil {
-		return err
-	}
-	if err := sess.walks.take(ctx, sess.ctx); err != nil {
-		return err
-	}
-	defer sess.walks.leave()
-	return sess.with(func(p *process.Process) error {
-		opts := goroutines.Options{Locals: req.GetVariables(), RuntimeLocals: req.GetRuntime()}
-		if !req.GetRuntime() {
-			opts.Select = func(_ int64, runtime bool) bool { return !runtime }
-		}
-		var sent error
-		err := goroutines.List(ctx, p, opts, func(g *report.Goroutine, complete bool) bool {
-			for _, part := range goroutineMessages(g, complete) {
-				if sent = out.Send(part); sent != nil {
-					return false
-				}
-				sess.walks.move()
-			}
-			return true
-		})
-		switch {
-		case sent != nil:
-			return sent
-		case ctx.Err() != nil:
-			return status.FromContextError(ctx.Err()).Err()
-		case err != nil:
-			return status.Error(codes.FailedPrecondition, err.Error())
-		}
-		return nil
-	})
-}
 
 // goroutineMessages makes messages of a goroutine, the last of which has stop.
 func goroutineMessages(g *report.Goroutine, complete bool) []*proto.Goroutine {
@@ -130,40 +84,45 @@ func (s *Session) Goroutines(ctx context.Context, opts GoroutineOptions) iter.Se
 	return func(yield func(*report.Goroutine, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		stream, err := s.rpc.Goroutines(ctx, &proto.GoroutinesRequest{Session: s.id, Runtime: opts.Runtime, Variables: opts.Variables})
 		var g *report.Goroutine
-		for err == nil {
-			var part *proto.Goroutine
-			if part, err = stream.Recv(); err != nil {
-				break
+		for part, err := range s.calls.goroutines(ctx, s.id, opts) {
+			if err == nil {
+				g, err = joinGoroutine(g, part)
 			}
-			if g, err = joinGoroutine(g, part); err == nil && part.GetStop() != nil {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if part.last {
 				if !yield(g, nil) {
 					return
 				}
 				g = nil
 			}
 		}
-		if !errors.Is(err, io.EOF) {
-			yield(nil, err)
-		}
 	}
 }
 
-// joinGoroutine adds a message to the goroutine that it is a part of; nil to begin
-// one.
-func joinGoroutine(g *report.Goroutine, m *proto.Goroutine) (*report.Goroutine, error) {
+// joinGoroutine adds a part to a goroutine; to nil, it begins one.
+func joinGoroutine(g *report.Goroutine, part goroutinePart) (*report.Goroutine, error) {
 	if g == nil {
-		g = &report.Goroutine{
-			ID: m.GetId(), Status: m.GetStatus(), WaitReason: m.GetWaitReason(), TID: int(m.GetTid()), Runtime: m.GetRuntime(),
-			Start: placeReport(m.GetStart()), Created: placeReport(m.GetCreated()), Frames: []report.GoroutineFrame{},
-		}
-		if kind := m.GetWaitKind(); kind != "" {
-			g.WaitsFor = &report.WaitsFor{Kind: report.WaitKind(kind), Address: report.Addr(m.GetWaitAddress())}
-		}
+		return &part.Goroutine, nil
 	}
-	if g.ID != m.GetId() || len(g.Frames)+len(m.GetFrames()) > maxStack {
-		return nil, fmt.Errorf("a part of goroutine %d came among the parts of goroutine %d", m.GetId(), g.ID)
+	if g.ID != part.ID || len(g.Frames)+len(part.Frames) > maxStack {
+		return nil, fmt.Errorf("a part of goroutine %d came among the parts of goroutine %d", part.ID, g.ID)
+	}
+	g.Frames, g.Stop, g.Delve = append(g.Frames, part.Frames...), part.Stop, part.Delve
+	return g, nil
+}
+
+// goroutineReport is the inverse of goroutineMessages, for one of the messages.
+func goroutineReport(m *proto.Goroutine) (goroutinePart, error) {
+	g := report.Goroutine{
+		ID: m.GetId(), Status: m.GetStatus(), WaitReason: m.GetWaitReason(), TID: int(m.GetTid()), Runtime: m.GetRuntime(),
+		Start: placeReport(m.GetStart()), Created: placeReport(m.GetCreated()), Frames: []report.GoroutineFrame{},
+	}
+	if kind := m.GetWaitKind(); kind != "" {
+		g.WaitsFor = &report.WaitsFor{Kind: report.WaitKind(kind), Address: report.Addr(m.GetWaitAddress())}
 	}
 	var names names
 	for _, f := range m.GetFrames() {
@@ -185,7 +144,7 @@ func joinGoroutine(g *report.Goroutine, m *proto.Goroutine) (*report.Goroutine, 
 			g.Delve.Frames = append(g.Delve.Frames, *placeReport(p))
 		}
 	}
-	return g, names.err
+	return goroutinePart{g, m.GetStop() != nil}, names.err
 }
 
 func placeReport(m *proto.Place) *report.Place {

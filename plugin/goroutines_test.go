@@ -30,7 +30,7 @@ func TestGoroutineRoundTrip(t *testing.T) {
 		if (p.GetStop() != nil) != (i == len(parts)-1) {
 			t.Errorf("part %d: stop %v", i, p.GetStop())
 		}
-		got = must(joinGoroutine(got, wire(t, p)))(t)
+		got = must(joinGoroutine(got, must(goroutineReport(wire(t, p)))(t)))(t)
 	}
 	check(t, *got, g)
 	if empty := goroutineMessages(&report.Goroutine{ID: 7, Frames: []report.GoroutineFrame{}}, false); len(empty) != 1 || empty[0].GetStop() == nil {
@@ -40,13 +40,17 @@ func TestGoroutineRoundTrip(t *testing.T) {
 
 // What a plugin sends that does not fit together is an error.
 func TestGoroutineParts(t *testing.T) {
-	first := must(joinGoroutine(nil, &proto.Goroutine{Id: 1}))(t)
+	first := must(joinGoroutine(nil, goroutinePart{Goroutine: report.Goroutine{ID: 1}}))(t)
 	for want, m := range map[string]*proto.Goroutine{
 		"goroutine 2 came among the parts of goroutine 1": {Id: 2},
 		`"bored" is not a reason`:                         {Id: 1, Stop: &proto.Stop{Reason: "bored"}},
 		`"magic" is not a method`:                         {Id: 1, Frames: []*proto.GoroutineFrame{{Frame: &proto.Frame{Method: "magic"}}}},
 	} {
-		if _, err := joinGoroutine(first, m); err == nil || !strings.Contains(err.Error(), want) {
+		part, err := goroutineReport(m)
+		if err == nil {
+			_, err = joinGoroutine(first, part)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}

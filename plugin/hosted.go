@@ -11,16 +11,20 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/plugin/proto"
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 )
 
 const (
 	// hostTime is how long a host may take for an answer.
 	hostTime = 10 * time.Second
+
+	// hostListTime is how long a host may take for all threads, or all mappings, which
+	// come in messages. A host of 262,144 threads takes some seconds.
+	hostListTime = time.Minute
 
 	// maxHostList bounds a host's threads and its mappings. The kernel allows
 	// 65530 mappings unless an administrator raises the limit.
@@ -44,16 +48,22 @@ type hostConn struct {
 	memory *hostMemory
 }
 
+// hostVersion makes the client of a host's service, in the version of the protocol that
+// the host used to open the process.
+type hostVersion func(*grpc.ClientConn) proto.HostClient
+
+func firstHost(conn *grpc.ClientConn) proto.HostClient { return proto.NewHostClient(conn) }
+
 // dialHost connects to the host's server. The connection lasts as long as ctx.
-func dialHost(ctx context.Context, dial dialFunc, id uint32) (*hostConn, error) {
+func dialHost(ctx context.Context, dial dialFunc, id uint32, version hostVersion) (*hostConn, error) {
 	if dial == nil {
-		return nil, status.Error(codes.FailedPrecondition, "there is no broker on this connection")
+		return nil, fail(protov2.ErrorReason_ERROR_REASON_HOST_UNREACHABLE, codes.FailedPrecondition, "there is no broker on this connection")
 	}
 	conn, err := dial(id, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
 	if err != nil {
-		return nil, status.Errorf(codes.Unavailable, "the host's connection %d: %v", id, err)
+		return nil, unreachable(id, err)
 	}
-	h := &hostConn{conn: conn, rpc: proto.NewHostClient(conn)}
+	h := &hostConn{conn: conn, rpc: version(conn)}
 	h.memory, err = newHostMemory(ctx, h.rpc)
 	if err != nil {
 		h.close()
@@ -68,14 +78,6 @@ func (h *hostConn) close() {
 		h.memory.close()
 	}
 	_ = h.conn.Close() // nothing to lose
-}
-
-// hostError is an error of a host's method, or of its answer.
-func hostError(method string, err error) error {
-	if s, ok := status.FromError(err); ok {
-		return status.Errorf(codes.Unavailable, "the host's %s: %s", method, s.Message())
-	}
-	return status.Errorf(codes.Unavailable, "the host's %s: %v", method, err)
 }
 
 // image asks the host for everything but memory.
@@ -223,6 +225,7 @@ func receive[T any](ctx context.Context, call func(context.Context) (func() ([]T
 	defer cancel(nil)
 	timer := time.AfterFunc(hostTime, func() { cancel(errHostTime) })
 	defer timer.Stop()
+	defer time.AfterFunc(hostListTime, func() { cancel(errHostList) }).Stop()
 	next, err := call(ctx)
 	total := 0
 	for err == nil {
@@ -243,13 +246,16 @@ func receive[T any](ctx context.Context, call func(context.Context) (func() ([]T
 			}
 		}
 	}
-	switch {
+	switch cause := context.Cause(ctx); {
 	case errors.Is(err, io.EOF):
 		return nil
-	case errors.Is(context.Cause(ctx), errHostTime):
-		return errHostTime
+	case errors.Is(cause, errHostTime), errors.Is(cause, errHostList):
+		return cause
 	}
 	return err
 }
 
-var errHostTime = fmt.Errorf("no answer within %v", hostTime)
+var (
+	errHostTime = fmt.Errorf("no answer within %v", hostTime)
+	errHostList = fmt.Errorf("the list does not end within %v", hostListTime)
+)

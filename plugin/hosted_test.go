@@ -19,6 +19,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/plugin/proto"
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 	"github.com/sfcore/sfcore/process"
 )
 
@@ -57,10 +58,17 @@ func manyThreads(threads, frames int) *core.Image {
 }
 
 func TestOpenImage(t *testing.T) {
-	c := inProcess(t, openTest)
-	if canStart() {
-		c = start(t, StartOptions{}) // with TLS
-	}
+	t.Run("version-1", func(t *testing.T) { openImageTest(t, serve(t, &Server{Open: openTest}, 1)) })
+	t.Run("version-2", func(t *testing.T) {
+		if canStart() {
+			openImageTest(t, start(t, StartOptions{})) // with TLS
+			return
+		}
+		openImageTest(t, inProcess(t, openTest))
+	})
+}
+
+func openImageTest(t *testing.T, c *Client) {
 	for _, name := range testCores {
 		t.Run(name, func(t *testing.T) {
 			p := coreOf(name)
@@ -155,7 +163,7 @@ func openLiar(t testing.TB, c *Client, l *liar) (*Session, error) {
 	id := c.broker.NextId()
 	go c.broker.AcceptAndServe(id, func(opts []grpc.ServerOption) *grpc.Server {
 		s := grpc.NewServer(opts...)
-		proto.RegisterHostServer(s, l)
+		c.calls.serve(s, l)
 		t.Cleanup(s.Stop)
 		return s
 	})
@@ -174,8 +182,14 @@ func sendMappings(list ...*proto.HostMapping) func(grpc.ServerStreamingServer[pr
 	}
 }
 
-func TestLiarsAtOpen(t *testing.T) {
-	c := inProcess(t, openTest)
+// lies is the code of errors about hosts that lie. That of the first version, UNAVAILABLE,
+// has clients call again.
+var lies = map[int]codes.Code{1: codes.Unavailable, 2: codes.FailedPrecondition}
+
+func TestLiarsAtOpen(t *testing.T) { inEach(t, liarsAtOpen) }
+
+func liarsAtOpen(t *testing.T, version int) {
+	c := serve(t, &Server{Open: openTest}, version)
 	endless := func(out grpc.ServerStreamingServer[proto.HostThreads]) error {
 		tid := int64(0)
 		for {
@@ -210,6 +224,7 @@ func TestLiarsAtOpen(t *testing.T) {
 		{"two of a tid", liar{threads: sendThreads(&proto.HostThread{Tid: 1}, &proto.HostThread{Tid: 1})}, "two threads"},
 		{"two crashed", liar{threads: sendThreads(&proto.HostThread{Tid: 1, Crashed: true}, &proto.HostThread{Tid: 2, Crashed: true})}, "tid 2: crashed is set"},
 		{"register", liar{threads: sendThreads(&proto.HostThread{Tid: 1, Registers: []*proto.Register{register}})}, `tid 1: registers: amd64 has no register "eax"`},
+		{"register twice", liar{threads: sendThreads(&proto.HostThread{Tid: 1, Registers: []*proto.Register{{Name: "rip"}, {Name: "rip"}}})}, `tid 1: registers: "rip" comes twice`},
 		{"empty mapping", liar{mappings: sendMappings(&proto.HostMapping{Lo: 5, Hi: 5})}, "mapping 0x5-0x5 is empty"},
 		{"mappings overlap", liar{mappings: sendMappings(&proto.HostMapping{Lo: 5, Hi: 9}, &proto.HostMapping{Lo: 8, Hi: 10})}, "begins before"},
 		{"long path", liar{mappings: sendMappings(&proto.HostMapping{Lo: 5, Hi: 9, Path: strings.Repeat("/", 5000)})}, "path is longer"},
@@ -218,15 +233,17 @@ func TestLiarsAtOpen(t *testing.T) {
 		tt := &tests[i]
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := openLiar(t, c, &tt.l)
-			if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %v, want Unavailable with %q", err, tt.want)
+			if status.Code(err) != lies[version] || Reason(err) != protov2.ErrorReason_ERROR_REASON_HOST_FAILED || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, %v, want %v with %q", err, Reason(err), lies[version], tt.want)
 			}
 		})
 	}
 }
 
-func TestLiarsAtReads(t *testing.T) {
-	c := inProcess(t, openTest)
+func TestLiarsAtReads(t *testing.T) { inEach(t, liarsAtReads) }
+
+func liarsAtReads(t *testing.T, version int) {
+	c := serve(t, &Server{Open: openTest}, version)
 	tests := []struct {
 		name string
 		read func(*proto.HostReadRequest) (*proto.HostReadReply, error)
@@ -258,8 +275,8 @@ func TestLiarsAtReads(t *testing.T) {
 					stacks++
 				}
 			}
-			if stacks != 3 || status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %d stacks, %v, want 3 and Unavailable with %q", stacks, err, tt.want)
+			if stacks != 3 || status.Code(err) != lies[version] || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %d stacks, %v, want 3 and %v with %q", stacks, err, lies[version], tt.want)
 			}
 		})
 	}
@@ -297,7 +314,7 @@ func TestReadsAreBatched(t *testing.T) {
 	id := c.broker.NextId()
 	go c.broker.AcceptAndServe(id, func(opts []grpc.ServerOption) *grpc.Server {
 		s := grpc.NewServer(opts...)
-		proto.RegisterHostServer(s, l)
+		c.calls.serve(s, l)
 		t.Cleanup(s.Stop)
 		return s
 	})

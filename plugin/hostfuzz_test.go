@@ -12,6 +12,7 @@ import (
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/plugin/proto"
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 	"github.com/sfcore/sfcore/process"
 )
 
@@ -19,6 +20,7 @@ import (
 type anyHost struct {
 	process, threads, mappings, memory []byte
 	lie                                bool // memory is the message, whatever was asked for
+	second                             bool // process is of the second version of the protocol
 }
 
 // answers is a stream of one message, which does not end if there is no more.
@@ -41,6 +43,11 @@ func once[M any](data []byte, m *M) *answers[M] {
 }
 
 func (h *anyHost) Process(context.Context, *proto.HostProcessRequest, ...grpc.CallOption) (*proto.HostProcess, error) {
+	if h.second {
+		m := new(protov2.HostServiceProcessResponse)
+		err := gproto.Unmarshal(h.process, m)
+		return firstProcess(m), err
+	}
 	m := new(proto.HostProcess)
 	return m, gproto.Unmarshal(h.process, m)
 }
@@ -84,9 +91,23 @@ func (r *reads) Recv() (*proto.HostReadReply, error) {
 	return m, nil
 }
 
-// FuzzHostAnswers has a host answer anything: the plugin gets an image, whose
-// stacks end, or an error that blames the host.
+// FuzzHostAnswers has a host answer anything, in the first version of the protocol: the
+// plugin gets an image, whose stacks end, or an error that blames the host.
 func FuzzHostAnswers(f *testing.F) {
+	addAnswers(f, func(p *proto.HostProcess) gproto.Message { return p })
+	root := f.TempDir()
+	f.Fuzz(answered(root, false))
+}
+
+// FuzzSecondHostAnswers does so in the second version.
+func FuzzSecondHostAnswers(f *testing.F) {
+	addAnswers(f, func(p *proto.HostProcess) gproto.Message { return secondProcess(p) })
+	root := f.TempDir()
+	f.Fuzz(answered(root, true))
+}
+
+// addAnswers gives the answers of a host that keeps the rules.
+func addAnswers(f *testing.F, head func(*proto.HostProcess) gproto.Message) {
 	img := manyThreads(2, 3)
 	truth := &hosting{img: img}
 	process, err := truth.Process(f.Context(), nil)
@@ -102,7 +123,7 @@ func FuzzHostAnswers(f *testing.F) {
 		mappings.Mappings = append(mappings.Mappings, &proto.HostMapping{Lo: m.Lo, Hi: m.Hi, Executable: m.Exec})
 	}
 	var seeds [][]byte
-	for _, m := range []gproto.Message{process, threads, mappings, &proto.HostReadReply{Chunks: []*proto.HostChunk{{Data: []byte("x")}}}} {
+	for _, m := range []gproto.Message{head(process), threads, mappings, &proto.HostReadReply{Chunks: []*proto.HostChunk{{Data: []byte("x")}}}} {
 		data, err := gproto.Marshal(m)
 		if err != nil {
 			f.Fatal(err)
@@ -111,9 +132,11 @@ func FuzzHostAnswers(f *testing.F) {
 	}
 	f.Add(seeds[0], seeds[1], seeds[2], seeds[3], true)
 	f.Add(seeds[0], seeds[1], seeds[2], []byte("\xe8\x00\x00\x00\x00\x00\x00\x40\x00\x00\x00\x00\x00\x00\x7f\x00"), false)
-	root := f.TempDir()
-	f.Fuzz(func(t *testing.T, process, threads, mappings, memory []byte, lie bool) {
-		rpc := &anyHost{process, threads, mappings, memory, lie}
+}
+
+func answered(root string, second bool) func(*testing.T, []byte, []byte, []byte, []byte, bool) {
+	return func(t *testing.T, process, threads, mappings, memory []byte, lie bool) {
+		rpc := &anyHost{process, threads, mappings, memory, lie, second}
 		mem, err := newHostMemory(t.Context(), rpc)
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +149,7 @@ func FuzzHostAnswers(f *testing.F) {
 		if img != nil {
 			walkAll(t, img, root)
 		}
-	})
+	}
 }
 
 // walkAll walks all stacks, which are at most as long as was asked for.

@@ -14,7 +14,7 @@ import (
 func TestLeaks(t *testing.T) { leaks(t, inProcess(t, openTest)) }
 
 // TestLeaksRelayed does it with sessions that are served elsewhere.
-func TestLeaksRelayed(t *testing.T) { leaks(t, serve(t, relaying(nil))) }
+func TestLeaksRelayed(t *testing.T) { leaks(t, serve(t, relaying(nil), newest)) }
 
 func leaks(t *testing.T, c *Client) {
 	p, img := coreOf("amd64-v2-stripped-debuglink"), manyThreads(1, 3)

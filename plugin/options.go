@@ -32,6 +32,21 @@ func options(ctx context.Context, req *proto.OpenRequest) process.Options {
 	return o
 }
 
+// optionNames are the names of fields of requests for those of the options that can be
+// wrong.
+var optionNames = map[string]string{
+	"Exe": "executable", "Sysroot": "sysroot", "Paths": "paths", "DebugDirs": "debug_dirs", "SFrameDirs": "sframe_dirs",
+	"Methods": "methods", "MaxFrames": "max_frames", "MaxTime": "max_time", "MaxTotalTime": "max_total_time", "Debuginfod": "debuginfod",
+}
+
+// optionText says what is wrong with an option, by the name of its field.
+func optionText(err error) string {
+	if wrong, ok := errors.AsType[*process.OptionError](err); ok {
+		return optionNames[wrong.Option] + ": " + wrong.Err.Error()
+	}
+	return err.Error()
+}
+
 // openRequest returns a request with options, or says which of them cannot be
 // sent.
 func openRequest(o *process.Options) (*proto.OpenRequest, error) {

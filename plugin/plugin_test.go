@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/sfcore/sfcore/core"
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 	"github.com/sfcore/sfcore/process"
 )
 
@@ -69,16 +71,30 @@ func openTest(ctx context.Context, p Spec) (*process.Process, error) {
 // inProcess returns a client of a plugin in this process.
 func inProcess(t testing.TB, open OpenFunc) *Client {
 	t.Helper()
-	return serve(t, &Server{Open: open})
+	return serve(t, &Server{Open: open}, newest)
 }
 
-// serve returns a client of a server in this process.
-func serve(t testing.TB, server *Server) *Client {
+// newest is the version of the protocol that hosts in Go speak with a plugin of this
+// release.
+const newest = 2
+
+// inEach runs a test in each version of the protocol.
+func inEach(t *testing.T, f func(t *testing.T, version int)) {
+	for _, version := range protocolVersions {
+		t.Run(fmt.Sprint("version-", version), func(t *testing.T) { f(t, version) })
+	}
+}
+
+// serve returns a client of a server in this process, which speaks a version of the
+// protocol.
+func serve(t testing.TB, server *Server, version int) *Client {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	configs, done := make(chan *goplugin.ReattachConfig, 1), make(chan struct{})
 	go server.serve(ctx, &goplugin.ServeTestConfig{Context: ctx, ReattachConfigCh: configs, CloseCh: done})
-	c, err := connect(t.Context(), &goplugin.ClientConfig{Reattach: <-configs})
+	config := <-configs
+	config.ProtocolVersion = version
+	c, err := connect(t.Context(), &goplugin.ClientConfig{Reattach: config})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,8 +143,10 @@ func compareJSON(t *testing.T, got, want any) {
 
 var testCores = []string{"amd64-v3-threads", "amd64-v2-sig-alt", "aarch64-v3pac-deep", "aarch64be-v3-threads", "s390x-v3-deep", "amd64-v3-corrupt-1"}
 
-func TestReport(t *testing.T) {
-	c := inProcess(t, openTest)
+func TestReport(t *testing.T) { inEach(t, reportTest) }
+
+func reportTest(t *testing.T, version int) {
+	c := serve(t, &Server{Open: openTest}, version)
 	for _, name := range testCores {
 		t.Run(name, func(t *testing.T) {
 			s, err := c.Open(t.Context(), coreOf(name))
@@ -147,8 +165,10 @@ func TestReport(t *testing.T) {
 	}
 }
 
-func TestSession(t *testing.T) {
-	c := inProcess(t, openTest)
+func TestSession(t *testing.T) { inEach(t, sessionTest) }
+
+func sessionTest(t *testing.T, version int) {
+	c := serve(t, &Server{Open: openTest}, version)
 	s, err := c.Open(t.Context(), coreOf("amd64-v3-threads"))
 	if err != nil {
 		t.Fatal(err)
@@ -202,32 +222,46 @@ func TestSession(t *testing.T) {
 	}
 }
 
-func TestOpenErrors(t *testing.T) {
-	denied := inProcess(t, func(_ context.Context, p Spec) (*process.Process, error) {
+func TestOpenErrors(t *testing.T) { inEach(t, openErrorsTest) }
+
+func openErrorsTest(t *testing.T, version int) {
+	denied := serve(t, &Server{Open: func(_ context.Context, p Spec) (*process.Process, error) {
 		if p.PID == 1 {
 			return nil, core.ErrDenied
 		}
 		return nil, core.ErrNoProcess
-	})
-	opened := inProcess(t, openTest)
+	}}, version)
+	opened := serve(t, &Server{Open: openTest}, version)
+	noFile := codes.FailedPrecondition
+	if version > 1 {
+		noFile = codes.NotFound
+	}
+	known := coreOf("amd64-v3-deep").Core
 	tests := []struct {
-		name string
-		c    *Client
-		p    Spec
-		want codes.Code
+		name   string
+		c      *Client
+		p      Spec
+		want   codes.Code
+		reason protov2.ErrorReason
 	}{
-		{"nothing", opened, Spec{}, codes.InvalidArgument},
-		{"standard input", opened, Spec{Core: "-"}, codes.InvalidArgument},
-		{"no file", opened, Spec{Core: "nowhere/core"}, codes.FailedPrecondition},
-		{"no core", opened, Spec{Core: "plugin_test.go"}, codes.FailedPrecondition},
-		{"paths", opened, Spec{Core: "x", Options: process.Options{Paths: make([]string, maxPaths+1)}}, codes.InvalidArgument},
-		{"denied", denied, Spec{PID: 1}, codes.PermissionDenied},
-		{"no process", denied, Spec{PID: 2}, codes.NotFound},
+		{"nothing", opened, Spec{}, codes.InvalidArgument, protov2.ErrorReason_ERROR_REASON_INVALID_REQUEST},
+		{"standard input", opened, Spec{Core: "-"}, codes.InvalidArgument, protov2.ErrorReason_ERROR_REASON_INVALID_REQUEST},
+		{"no file", opened, Spec{Core: "nowhere/core"}, noFile, protov2.ErrorReason_ERROR_REASON_FILE_NOT_FOUND},
+		{"no core", opened, Spec{Core: "plugin_test.go"}, codes.FailedPrecondition, protov2.ErrorReason_ERROR_REASON_FILE_UNUSABLE},
+		{"paths", opened, Spec{Core: "x", Options: process.Options{Paths: make([]string, maxPaths+1)}}, codes.InvalidArgument, protov2.ErrorReason_ERROR_REASON_INVALID_REQUEST},
+		{"no executable", opened, Spec{Core: known, Options: process.Options{Exe: "nowhere"}}, codes.InvalidArgument, protov2.ErrorReason_ERROR_REASON_INVALID_REQUEST},
+		{"no sysroot", opened, Spec{Core: known, Options: process.Options{Sysroot: "nowhere"}}, codes.InvalidArgument, protov2.ErrorReason_ERROR_REASON_INVALID_REQUEST},
+		{"no path", opened, Spec{Core: known, Options: process.Options{Paths: []string{"nowhere"}}}, codes.InvalidArgument, protov2.ErrorReason_ERROR_REASON_INVALID_REQUEST},
+		{"debug directory that is a file", opened, Spec{Core: known, Options: process.Options{DebugDirs: []string{"plugin_test.go"}}}, codes.InvalidArgument, protov2.ErrorReason_ERROR_REASON_INVALID_REQUEST},
+		{"negative time", opened, Spec{Core: known, Options: process.Options{MaxTime: -1}}, codes.InvalidArgument, protov2.ErrorReason_ERROR_REASON_INVALID_REQUEST},
+		{"unknown method", opened, Spec{Core: known, Options: process.Options{Methods: []string{"magic"}}}, codes.InvalidArgument, protov2.ErrorReason_ERROR_REASON_INVALID_REQUEST},
+		{"denied", denied, Spec{PID: 1}, codes.PermissionDenied, protov2.ErrorReason_ERROR_REASON_DENIED},
+		{"no process", denied, Spec{PID: 2}, codes.NotFound, protov2.ErrorReason_ERROR_REASON_PROCESS_NOT_FOUND},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := tt.c.Open(t.Context(), tt.p); status.Code(err) != tt.want {
-				t.Errorf("got %v, want %v", err, tt.want)
+			if _, err := tt.c.Open(t.Context(), tt.p); status.Code(err) != tt.want || Reason(err) != tt.reason {
+				t.Errorf("got %v, %v, want %v, %v", err, Reason(err), tt.want, tt.reason)
 			}
 		})
 	}
@@ -326,7 +360,10 @@ func TestReattach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs := &Session{rpc: second.rpc, id: s.id}
+	if _, ok := second.calls.(secondCalls); !ok {
+		t.Errorf("got %T for a plugin that speaks the second version", second.calls)
+	}
+	theirs := &Session{calls: second.calls, id: s.id}
 	if _, err := theirs.Threads(t.Context()); status.Code(err) != codes.NotFound {
 		t.Errorf("a session of another connection: got %v, want NotFound", err)
 	}

@@ -5,47 +5,74 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	gproto "google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/sfcore/sfcore/plugin/proto"
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 )
 
-// relay is the service Plugin where each session has a process of its own. It
-// understands Open and Close, and hands all other calls on.
+// relay is both versions of the protocol where each session has a process of its own. It
+// understands Open, Close and Capabilities, and hands all other calls on.
 type relay struct {
 	run  func(ctx context.Context, in, out *os.File) error
 	dial dialFunc
 }
 
-// pluginMethods is how the names of the service's methods begin.
-var pluginMethods = "/" + proto.Plugin_ServiceDesc.ServiceName + "/"
+// register serves the methods of both versions.
+func (r *relay) register(to *grpc.Server) {
+	for _, d := range []grpc.ServiceDesc{proto.Plugin_ServiceDesc, protov2.PluginService_ServiceDesc} {
+		relayed := grpc.ServiceDesc{ServiceName: d.ServiceName, Metadata: d.Metadata}
+		for _, m := range d.Methods {
+			relayed.Streams = append(relayed.Streams, grpc.StreamDesc{StreamName: m.MethodName})
+		}
+		relayed.Streams = append(relayed.Streams, d.Streams...)
+		for i := range relayed.Streams {
+			s := &relayed.Streams[i]
+			s.Handler, s.ServerStreams, s.ClientStreams = r.handle, true, true
+		}
+		to.RegisterService(&relayed, nil)
+	}
+}
 
 // handle is a [grpc.StreamHandler] of all methods.
 func (r *relay) handle(_ any, call grpc.ServerStream) error {
+	ctx := call.Context()
 	method, _ := grpc.MethodFromServerStream(call)
-	if !strings.HasPrefix(method, pluginMethods) {
-		return status.Errorf(codes.Unimplemented, "there is no method %s", method)
-	}
-	if method == proto.Plugin_Open_FullMethodName {
+	switch method {
+	case protov2.PluginService_Capabilities_FullMethodName:
+		return answer(call, new(protov2.CapabilitiesRequest), func() (gproto.Message, error) { return capabilities(), nil })
+	case proto.Plugin_Open_FullMethodName:
 		req := new(proto.OpenRequest)
-		return answer(call, req, func() (gproto.Message, error) { return openSession(call.Context(), req, r.openIn) })
+		return answer(call, req, func() (gproto.Message, error) {
+			id, err := openSession(ctx, req, func(s *session) error { return r.openIn(s, req, method, req, new(proto.OpenReply)) })
+			return &proto.OpenReply{Session: id}, err
+		})
+	case protov2.PluginService_Open_FullMethodName:
+		req := new(protov2.OpenRequest)
+		return answer(call, req, func() (gproto.Message, error) {
+			first, err := firstOpen(req)
+			if err != nil {
+				return nil, err
+			}
+			id, err := openSession(ctx, first, func(s *session) error { return r.openIn(s, first, method, req, new(protov2.OpenResponse)) })
+			return &protov2.OpenResponse{Session: id}, err
+		})
 	}
 	// Every other request has a session, under the same number. The rest of it is kept
 	// as fields that this message does not know.
 	req := new(proto.CloseRequest)
-	if method == proto.Plugin_Close_FullMethodName {
-		return answer(call, req, func() (gproto.Message, error) { return closeSession(call.Context(), req.GetSession()) })
+	if method == proto.Plugin_Close_FullMethodName || method == protov2.PluginService_Close_FullMethodName {
+		return answer(call, req, func() (gproto.Message, error) {
+			return new(emptypb.Empty), closeSession(ctx, req.GetSession())
+		})
 	}
 	if err := call.RecvMsg(req); err != nil {
 		return err
 	}
-	sess, err := connectionOf(call.Context()).session(req.GetSession())
+	sess, err := connectionOf(ctx).session(req.GetSession())
 	if err != nil {
 		return err
 	}
@@ -68,21 +95,27 @@ func answer(call grpc.ServerStream, req gproto.Message, f func() (gproto.Message
 	return call.SendMsg(reply)
 }
 
-// openIn starts a process that opens the process of a request.
-func (r *relay) openIn(sess *session, req *proto.OpenRequest) error {
+// opened is the answer to a request to open a process, of either version.
+type opened interface {
+	gproto.Message
+	GetSession() uint64
+}
+
+// openIn starts a process that opens the process of a request, by a method of either
+// version, whose request and answer it sends and receives.
+func (r *relay) openIn(sess *session, first *proto.OpenRequest, method string, req gproto.Message, reply opened) error {
 	var host *grpc.ClientConn
-	if h, ok := req.GetProcess().(*proto.OpenRequest_Host); ok {
+	if h, ok := first.GetProcess().(*proto.OpenRequest_Host); ok {
 		var err error
 		if host, err = r.dial(h.Host, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage))); err != nil {
-			return status.Errorf(codes.Unavailable, "the host's connection %d: %v", h.Host, err)
+			return unreachable(h.Host, err)
 		}
 	}
 	w, err := startWorker(r.run, host)
 	if err != nil {
 		return err
 	}
-	reply, err := proto.NewPluginClient(w.conn).Open(sess.ctx, req)
-	if err != nil {
+	if err := w.conn.Invoke(sess.ctx, method, req, reply); err != nil {
 		err = w.failure(err)
 		w.close()
 		return err

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/sfcore/sfcore/plugin/proto"
 	"github.com/sfcore/sfcore/process"
 )
 
@@ -34,8 +33,10 @@ func relaying(stop <-chan error) *Server {
 
 // A session that another process serves is as any other, with a process of the host
 // too.
-func TestRelay(t *testing.T) {
-	c := serve(t, relaying(nil))
+func TestRelay(t *testing.T) { inEach(t, relayTest) }
+
+func relayTest(t *testing.T, version int) {
+	c := serve(t, relaying(nil), version)
 	for _, name := range []string{"amd64-v3-threads", "s390x-v3-threads"} {
 		p := coreOf(name)
 		s, err := c.Open(t.Context(), p)
@@ -74,13 +75,16 @@ func TestRelay(t *testing.T) {
 }
 
 // Errors are those of the session, with their codes.
-func TestRelayRefuses(t *testing.T) {
-	c := serve(t, relaying(nil))
+func TestRelayRefuses(t *testing.T) { inEach(t, relayRefuses) }
+
+func relayRefuses(t *testing.T, version int) {
+	c := serve(t, relaying(nil), version)
+	noFile := map[int]codes.Code{1: codes.FailedPrecondition, 2: codes.NotFound}[version]
 	for _, tt := range []struct {
 		p    Spec
 		want codes.Code
 	}{
-		{Spec{Core: "no such core"}, codes.FailedPrecondition},
+		{Spec{Core: "no such core"}, noFile},
 		{Spec{}, codes.InvalidArgument},
 		{Spec{PID: 1 << 30}, codes.NotFound},
 		{Spec{Core: coreOf("amd64-v3-threads").Core, Options: process.Options{Methods: []string{"x"}}}, codes.InvalidArgument},
@@ -89,10 +93,10 @@ func TestRelayRefuses(t *testing.T) {
 			t.Errorf("%+v: got %v, want %v", tt.p, err, tt.want)
 		}
 	}
-	if _, err := c.rpc.Process(t.Context(), &proto.ProcessRequest{Session: 7}); status.Code(err) != codes.NotFound {
+	if _, err := c.calls.process(t.Context(), 7); status.Code(err) != codes.NotFound {
 		t.Errorf("session 7: got %v, want that there is none", err)
 	}
-	if _, err := c.rpc.Close(t.Context(), &proto.CloseRequest{Session: 7}); status.Code(err) != codes.NotFound {
+	if err := c.calls.close(t.Context(), 7); status.Code(err) != codes.NotFound {
 		t.Errorf("session 7: got %v, want that there is none", err)
 	}
 }
@@ -100,7 +104,7 @@ func TestRelayRefuses(t *testing.T) {
 // If the process of a session is ended, its calls say why. Others go on.
 func TestRelayEnds(t *testing.T) {
 	stop := make(chan error)
-	c := serve(t, relaying(stop))
+	c := serve(t, relaying(stop), newest)
 	s, err := c.Open(t.Context(), coreOf("amd64-v3-threads"))
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +139,7 @@ func TestRelayEndsWhileAsked(t *testing.T) {
 	c := serve(t, &Server{Session: func(_ context.Context, in, _ *os.File) error {
 		_, err := in.Read(make([]byte, 1))
 		return errors.Join(err, errors.New("the session takes too much"))
-	}})
+	}}, newest)
 	_, err := c.Open(t.Context(), coreOf("amd64-v3-threads"))
 	if status.Code(err) != codes.ResourceExhausted || status.Convert(err).Message() != "the session takes too much" {
 		t.Errorf("got %v", err)

@@ -143,13 +143,16 @@ func moduleReport(m *proto.Module) (report.Module, error) {
 	return r, nil
 }
 
-// registers fills in regs. A name that the architecture does not have is an
-// error.
+// registers fills in regs. A name that the architecture does not have is an error, and
+// so is one that comes twice.
 func registers(a *arch.Arch, list []*proto.Register, regs *arch.Regs) error {
 	for _, m := range list {
 		reg, ok := registerNamed(a, m.GetName())
 		if !ok {
 			return fmt.Errorf("registers: %s has no register %q", a.Name, m.GetName())
+		}
+		if _, twice := regs.Get(reg); twice {
+			return fmt.Errorf("registers: %q comes twice", m.GetName())
 		}
 		regs.Set(reg, m.GetValue())
 	}

@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -15,9 +16,10 @@ import (
 // child is a plugin that this host starts, for go-plugin, which has a directory
 // for sockets only if the host brings a runner of its own.
 type child struct {
-	cmd            *exec.Cmd
-	dir            *socketDir
-	stdout, stderr io.ReadCloser
+	cmd    *exec.Cmd
+	dir    *socketDir
+	stdout io.ReadCloser
+	stderr *said // nil before prepare
 }
 
 // prepare is a function for go-plugin's ClientConfig.RunnerFunc. Of spec only
@@ -28,7 +30,10 @@ func (c *child) prepare(_ hclog.Logger, spec *exec.Cmd, dir string) (_ runner.Ru
 	}
 	c.cmd.Env, c.cmd.Stdin = append(c.cmd.Env, spec.Env...), spec.Stdin
 	if c.stdout, err = c.cmd.StdoutPipe(); err == nil {
-		c.stderr, err = c.cmd.StderrPipe()
+		var stderr io.ReadCloser
+		if stderr, err = c.cmd.StderrPipe(); err == nil {
+			c.stderr = newSaid(stderr)
+		}
 	}
 	if err != nil {
 		c.dir.leave()
@@ -69,6 +74,18 @@ func (c *child) ID() string {
 	return strconv.Itoa(c.cmd.Process.Pid)
 }
 
+// explain adds what the plugin said to the error of a start that failed.
+func (c *child) explain(err error) error {
+	if c.stderr == nil || c.cmd.Process == nil {
+		return err
+	}
+	sentence := c.stderr.sentence()
+	if sentence == "" {
+		return fmt.Errorf("%s did not start as a plugin; is it sfcore, with the argument \"plugin\"? %w", c.cmd.Path, err)
+	}
+	return fmt.Errorf("%s did not start as a plugin; it says: %s", c.cmd.Path, sentence)
+}
+
 // Stdout implements runner.Runner.
 func (c *child) Stdout() io.ReadCloser { return c.stdout }
 
@@ -78,10 +95,8 @@ func (c *child) Stderr() io.ReadCloser { return c.stderr }
 // Name implements runner.Runner.
 func (c *child) Name() string { return c.cmd.Path }
 
-// Diagnose implements runner.Runner.
-func (c *child) Diagnose(context.Context) string {
-	return c.cmd.Path + " did not answer as a plugin does; is it sfcore, with the argument \"plugin\"?"
-}
+// Diagnose implements runner.Runner. explain says more.
+func (*child) Diagnose(context.Context) string { return "" }
 
 // PluginToHost implements runner.Runner.
 func (*child) PluginToHost(network, addr string) (hostNet, hostAddr string, err error) {

@@ -12,8 +12,8 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 	"github.com/sfcore/sfcore/process"
 )
 
@@ -70,17 +70,26 @@ func Started() bool {
 // the plugin, when there has been no connection for the time of Linger, or when
 // ctx ends and calls have had a short time to finish. It takes over standard
 // output, for the handshake, and standard error, for the log. It exits if there is
-// no host: see [Started]. Only this user can connect, but for Windows, where every
-// local user can, unless the host asks for TLS.
+// no host, see [Started], or with status 2 and a sentence on standard error if it cannot
+// serve the host, as when they have no version of the protocol in common. Only this user
+// can connect, but for Windows, where every local user can, unless the host asks for TLS.
 func (s *Server) Serve(ctx context.Context) {
-	var err error
-	if s.dir, err = makePrivate(); err != nil {
-		newLogger().Error("making a directory for sockets", "error", err)
-		return
+	err := checkHost()
+	if err == nil {
+		if s.dir, err = makePrivate(); err != nil {
+			err = fmt.Errorf("making a directory for sockets: %w", err)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sfcore-plugin:", err)
+		os.Exit(exitRefused) //nolint:forbidigo // as goplugin.Serve does where there is no host
 	}
 	defer s.dir.leave()
 	s.serve(ctx, nil)
 }
+
+// exitRefused is the exit status of a plugin that cannot serve its host.
+const exitRefused = 2
 
 // stopTime is how long a server that was told to stop waits for calls to end.
 const stopTime = 2 * time.Second
@@ -101,19 +110,17 @@ func (s *Server) serve(ctx context.Context, test *goplugin.ServeTestConfig) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.conns = newConnections(linger, cancel)
-	var more []grpc.ServerOption
 	if s.Session != nil {
 		s.relay = &relay{run: s.Session}
-		more = append(more, grpc.UnknownServiceHandler(s.relay.handle))
 	}
 	defer s.conns.drain(stopTime)
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig:  Handshake(),
-		VersionedPlugins: versions(&served{server: s}),
+		VersionedPlugins: versions(func(int) goplugin.Plugin { return &served{server: s} }),
 		Logger:           newLogger(),
 		Test:             test,
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			s.grpc = grpc.NewServer(slices.Concat(opts, s.conns.options(), more)...)
+			s.grpc = grpc.NewServer(slices.Concat(opts, s.conns.options())...)
 			context.AfterFunc(ctx, s.stop)
 			_ = s.dir.restrict() // nobody else can enter the directory
 			return s.grpc
@@ -142,18 +149,24 @@ func (s *Server) stop() {
 
 // catchUnary and catchStream turn a defect of sfcore into an error of the one call
 // that met it, so that other sessions continue.
-func catchUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (reply any, err error) {
+func catchUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (reply any, err error) {
 	defer caught(&err)
-	return handle(ctx, req)
+	if gone := process.Guard(func() { reply, err = handle(ctx, req) }); gone != nil {
+		err = fileChanged(gone)
+	}
+	return reply, inVersion(info.FullMethod, err)
 }
 
-func catchStream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+func catchStream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	defer caught(&err)
-	return handle(srv, stream)
+	if gone := process.Guard(func() { err = handle(srv, stream) }); gone != nil {
+		err = fileChanged(gone)
+	}
+	return inVersion(info.FullMethod, err)
 }
 
 func caught(err *error) {
 	if p := recover(); p != nil {
-		*err = status.Error(codes.Internal, fmt.Sprintf("a defect of sfcore: %v", p))
+		*err = fail(protov2.ErrorReason_ERROR_REASON_DEFECT, codes.Internal, "a defect of sfcore: %v", p)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 	"github.com/sfcore/sfcore/process"
 )
 
@@ -131,7 +132,7 @@ func (c *connection) begin() (uint64, *session, error) {
 	case c.ctx.Err() != nil:
 		return 0, nil, status.Error(codes.Canceled, "the connection has ended")
 	case len(c.sessions) >= maxSessions:
-		return 0, nil, status.Errorf(codes.ResourceExhausted, "the connection has %d sessions, which is the most; close one", maxSessions)
+		return 0, nil, fail(protov2.ErrorReason_ERROR_REASON_TOO_MANY_SESSIONS, codes.ResourceExhausted, "the connection has %d sessions, which is the most; close one", maxSessions)
 	}
 	s := &session{}
 	s.walks.begin()
@@ -181,8 +182,6 @@ func (s *session) start(t *process.Process, host *hostConn) error {
 	return nil
 }
 
-var errClosed = status.Error(codes.NotFound, "the session was closed")
-
 // close ends calls and then releases the process. It may be called again.
 func (s *session) close() {
 	s.cancel()
@@ -207,11 +206,7 @@ func (s *session) with(f func(t *process.Process) error) error {
 	if s.process == nil || s.ctx.Err() != nil {
 		return errClosed
 	}
-	var err error
-	if gone := process.Guard(func() { err = f(s.process) }); gone != nil {
-		return status.Error(codes.FailedPrecondition, gone.Error())
-	}
-	return err
+	return f(s.process)
 }
 
 // session returns the open session with an id.
@@ -221,5 +216,5 @@ func (c *connection) session(id uint64) (*session, error) {
 	if s := c.sessions[id]; s != nil {
 		return s, nil
 	}
-	return nil, status.Errorf(codes.NotFound, "the connection has no session %d", id)
+	return nil, noSession(id)
 }

@@ -1,11 +1,13 @@
 package plugin
 
 import (
+	"context"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/sfcore/sfcore/plugin/proto"
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/sframe"
 )
@@ -14,18 +16,46 @@ import (
 const maxRows = 4096
 
 // DumpSFrame implements proto.PluginServer.
-func (s *service) DumpSFrame(req *proto.DumpSFrameRequest, out grpc.ServerStreamingServer[proto.SFrameFunction]) error {
-	return with(out.Context(), req.GetSession(), func(t *process.Process) error {
-		at := t.Locate(req.GetAddress())
+func (*service) DumpSFrame(req *proto.DumpSFrameRequest, out grpc.ServerStreamingServer[proto.SFrameFunction]) error {
+	return dumpSFrame(out.Context(), req.GetSession(), req.GetAddress(), func(f *sframe.Func, rows []sframeRow, problem string) error {
+		m := &proto.SFrameFunction{Problem: problem}
+		if f != nil {
+			m = functionHead(f)
+			m.Problem = problem
+		}
+		for _, r := range rows {
+			m.Rows = append(m.Rows, &proto.SFrameRow{Offset: r.offset, Cfa: r.CFA, Fp: r.FP, Ra: r.RA})
+		}
+		return out.Send(m)
+	})
+}
+
+// sframeRow is a row and where it begins.
+type sframeRow struct {
+	offset uint32
+	sframe.Columns
+}
+
+// dumpSFrame sends the functions of the section of the module that contains an address,
+// each with up to maxRows of its rows. The function is nil for a problem between
+// functions.
+func dumpSFrame(ctx context.Context, id, addr uint64, send func(f *sframe.Func, rows []sframeRow, problem string) error) error {
+	return with(ctx, id, func(t *process.Process) error {
+		at := t.Locate(addr)
 		if at.Module == "" {
-			return status.Errorf(codes.NotFound, "no module contains the address %#x", req.GetAddress())
+			return fail(protov2.ErrorReason_ERROR_REASON_UNKNOWN_MODULE, codes.NotFound, "no module contains the address %#x", addr)
 		}
 		if at.Tables == nil || at.Tables.SFrame == nil {
-			return status.Errorf(codes.NotFound, "%s has no .sframe that can be used", at.ModulePath)
+			return fail(protov2.ErrorReason_ERROR_REASON_NO_SFRAME, codes.NotFound, "%s has no .sframe that can be used", at.ModulePath)
 		}
 		section := at.Tables.SFrame
 		for f, err := range section.Funcs() {
-			if err := sendFunction(out, section, &f, err); err != nil {
+			if f.Table() == nil {
+				err = send(nil, nil, problemText(err))
+			} else {
+				err = sendFunction(section, &f, err, send)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -34,33 +64,30 @@ func (s *service) DumpSFrame(req *proto.DumpSFrameRequest, out grpc.ServerStream
 }
 
 // sendFunction sends a function that the section yielded with an error, or nil.
-func sendFunction(out grpc.ServerStreamingServer[proto.SFrameFunction], section *sframe.Section, f *sframe.Func, err error) error {
-	if f.Table() == nil {
-		return out.Send(&proto.SFrameFunction{Problem: problemText(err)})
-	}
-	part := functionHead(f)
+func sendFunction(section *sframe.Section, f *sframe.Func, err error, send func(*sframe.Func, []sframeRow, string) error) error {
+	problem := problemText(err)
 	if err != nil {
-		part.Problem = problemText(err)
-		return out.Send(part)
+		return send(f, nil, problem)
 	}
+	var rows []sframeRow
 	for row, err := range section.FREs(*f) {
 		if err != nil {
-			part.Problem = problemText(err)
+			problem = problemText(err)
 			break
 		}
 		columns, err := f.Columns(&row)
 		if err != nil {
-			part.Problem = problemText(err)
+			problem = problemText(err)
 		}
-		part.Rows = append(part.Rows, &proto.SFrameRow{Offset: row.Start, Cfa: columns.CFA, Fp: columns.FP, Ra: columns.RA})
-		if len(part.GetRows()) >= maxRows {
-			if err := out.Send(part); err != nil {
+		rows = append(rows, sframeRow{row.Start, columns})
+		if len(rows) >= maxRows {
+			if err := send(f, rows, problem); err != nil {
 				return err
 			}
-			part = functionHead(f)
+			rows, problem = nil, ""
 		}
 	}
-	return out.Send(part)
+	return send(f, rows, problem)
 }
 
 func functionHead(f *sframe.Func) *proto.SFrameFunction {

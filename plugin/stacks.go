@@ -1,16 +1,12 @@
 package plugin
 
 import (
+	"context"
 	"slices"
 
 	"github.com/sfcore/sfcore/report"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/plugin/proto"
 	"github.com/sfcore/sfcore/process"
 )
 
@@ -18,57 +14,100 @@ import (
 // is below maxMessage.
 const maxFrames = 512
 
-// Stacks implements proto.PluginServer.
-func (s *service) Stacks(req *proto.StacksRequest, out grpc.ServerStreamingServer[proto.Thread]) error {
-	if n := len(req.GetTids()); n > maxTIDs {
-		return status.Errorf(codes.InvalidArgument, "tids are %d, more than %d", n, maxTIDs)
+// wanted says what of stacks is asked for.
+type wanted struct {
+	workings, variables, scene bool
+}
+
+// walk returns the stack of a thread.
+func (w wanted) walk(p *process.Process, by *process.Walker, th *core.Thread) *report.Thread {
+	stack := by.Walk(th)
+	r := by.Describe(stack, w.workings)
+	if w.variables {
+		by.AddVariables(stack, r)
 	}
-	sess, err := connectionOf(out.Context()).session(req.GetSession())
-	if err != nil {
-		return err
+	if w.scene {
+		addScene(p, by, stack, r)
 	}
-	t, threads, err := sess.threads(req.GetTids())
-	if err != nil {
-		return err
+	return r
+}
+
+// walkStacks sends the messages of the stacks of threads, of all if tids is empty. A
+// call with a slow reader does not keep the session in use, only walks do.
+func walkStacks[M any](ctx context.Context, id uint64, tids []int64, w wanted, parts func(*report.Thread) []M, send func(M) error) error {
+	if n := len(tids); n > maxTIDs {
+		return invalid("tids are %d, more than %d", n, maxTIDs)
 	}
-	if err := sess.walks.take(out.Context(), sess.ctx); err != nil {
-		return err
-	}
-	defer sess.walks.leave()
-	// A call with a slow reader does not keep the session in use, only walks do.
-	type walked struct {
-		parts []*proto.Thread
-		err   error
-	}
-	for result := range process.Parallel(out.Context(), t, threads, func(w *process.Walker, th *core.Thread) (r walked) {
-		r.err = sess.with(func(p *process.Process) error {
-			stack := w.Walk(th)
-			report := w.Describe(stack, req.GetWorkings())
-			if req.GetVariables() {
-				w.AddVariables(stack, report)
-			}
-			if req.GetScene() {
-				addScene(p, w, stack, report)
-			}
-			r.parts = stackMessages(report)
-			return nil
-		})
-		return r
-	}) {
-		if result.err != nil {
-			return result.err
+	return inTurn(ctx, id, func(ctx context.Context, sess *session) error {
+		t, threads, err := sess.threads(tids)
+		if err != nil {
+			return err
 		}
-		for _, part := range result.parts {
-			if err := out.Send(part); err != nil {
+		type walked struct {
+			parts []M
+			err   error
+		}
+		for result := range process.Parallel(ctx, t, threads, func(by *process.Walker, th *core.Thread) (r walked) {
+			gone := process.Guard(func() { // Parallel calls this from other goroutines than that of the call
+				r.err = sess.with(func(p *process.Process) error {
+					r.parts = parts(w.walk(p, by, th))
+					return nil
+				})
+			})
+			if gone != nil {
+				r.err = fileChanged(gone)
+			}
+			return r
+		}) {
+			if result.err != nil {
+				return result.err
+			}
+			for _, part := range result.parts {
+				if err := send(part); err != nil {
+					return err
+				}
+				sess.walks.move()
+			}
+		}
+		return nil
+	})
+}
+
+// walkGroups sends the messages of the stacks that differ.
+func walkGroups[M any](ctx context.Context, id uint64, w wanted, parts func(group int, same []*core.Thread, r *report.Thread) []M, send func(M) error) error {
+	return inTurn(ctx, id, func(ctx context.Context, sess *session) error {
+		t, threads, err := sess.threads(nil)
+		if err != nil {
+			return err
+		}
+		var groups [][]*core.Thread
+		if err := sess.with(func(t *process.Process) error {
+			groups = process.Group(ctx, t, threads)
+			return nil
+		}); err != nil {
+			return err
+		}
+		by := t.NewWalker()
+		for i, same := range groups {
+			if ctx.Err() != nil {
+				return nil
+			}
+			var list []M
+			if err := sess.with(func(p *process.Process) error {
+				list = parts(i, same, w.walk(p, by, same[0]))
+				return nil
+			}); err != nil {
 				return err
 			}
-			sess.walks.move()
+			for _, part := range list {
+				if err := send(part); err != nil {
+					return err
+				}
+				sess.walks.move()
+			}
 		}
-	}
-	if err := out.Context().Err(); err != nil {
-		return status.FromContextError(err).Err()
-	}
-	return sess.failure()
+		return nil
+	})
 }
 
 // threads returns the process and the threads to be walked.
@@ -102,25 +141,14 @@ func (s *session) failure() error {
 	return s.host.memory.failure()
 }
 
-// stackMessages makes messages of a stack.
-func stackMessages(r *report.Thread) []*proto.Thread {
-	var parts []*proto.Thread
+// chunks divides the frames of a stack into those of messages. There is at least one.
+func chunks(frames []report.Frame) [][]report.Frame {
 	size := maxFrames
-	if slices.ContainsFunc(r.Frames, func(f report.Frame) bool { return len(f.Variables)+len(f.Source) > 0 }) {
+	if slices.ContainsFunc(frames, func(f report.Frame) bool { return len(f.Variables)+len(f.Source) > 0 }) {
 		size = 1 // the bounds of what a frame's variables take are those of a message
 	}
-	for frames := range slices.Chunk(r.Frames, size) {
-		m := threadMessage(r)
-		m.Frames = make([]*proto.Frame, len(frames))
-		for i := range frames {
-			m.Frames[i] = frameMessage(&frames[i])
-		}
-		parts = append(parts, m)
+	if len(frames) == 0 {
+		return [][]report.Frame{nil}
 	}
-	if len(parts) == 0 {
-		parts = append(parts, threadMessage(r))
-	}
-	parts[0].Scene = sceneMessage(r.Scene)
-	parts[len(parts)-1].Stop = &proto.Stop{Reason: r.Stop.Reason.String(), Detail: r.Stop.Detail}
-	return parts
+	return slices.Collect(slices.Chunk(frames, size))
 }

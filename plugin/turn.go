@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 )
 
 // turn lets one call of a session at a time walk stacks: the frames of a long stack
@@ -39,7 +41,7 @@ func (t *turn) take(ctx, session context.Context) error {
 			return errClosed
 		case <-look.C:
 			if stood := time.Since(time.Unix(0, t.moved.Load())); stood > t.idle {
-				return status.Errorf(codes.ResourceExhausted, "another call of the session walks stacks, and has sent nothing for %v: read its answers, or cancel it", t.idle)
+				return fail(protov2.ErrorReason_ERROR_REASON_SESSION_BUSY, codes.ResourceExhausted, "another call of the session walks stacks, and has sent nothing for %v: read its answers, or cancel it", t.idle)
 			}
 		}
 	}

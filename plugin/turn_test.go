@@ -44,7 +44,7 @@ func TestTurn(t *testing.T) {
 // Calls that walk stacks wait for their turn, and give it back. Others do not wait.
 func TestCallsTakeTurns(t *testing.T) {
 	server := &Server{Open: openTest}
-	c := serve(t, server)
+	c := serve(t, server, newest)
 	s, err := c.Open(t.Context(), coreOf("amd64-v3-threads"))
 	if err != nil {
 		t.Fatal(err)

@@ -7,10 +7,12 @@ import (
 )
 
 // TestVariables compares a stack with variables with the one without a plugin.
-func TestVariables(t *testing.T) {
+func TestVariables(t *testing.T) { inEach(t, variablesTest) }
+
+func variablesTest(t *testing.T, version int) {
 	const dir = "../testdata/locals/s390x-O0/"
 	p := Spec{Core: dir + "core.zst", Options: process.Options{Exe: dir + "prog"}}
-	s, err := inProcess(t, openTest).Open(t.Context(), p)
+	s, err := serve(t, &Server{Open: openTest}, version).Open(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

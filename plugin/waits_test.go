@@ -32,7 +32,7 @@ func TestWaitsOfOlderPlugin(t *testing.T) {
 		{status.Error(codes.Unimplemented, "unknown method Waits"), nil},
 		{errClosed, errClosed},
 	} {
-		s := Session{rpc: failing{err: tt.err}}
+		s := Session{calls: firstCalls{failing{err: tt.err}}}
 		got, err := s.Waits(t.Context())
 		if !errors.Is(err, tt.want) || !reflect.DeepEqual(got, report.Waiting{}) {
 			t.Errorf("%v: got %+v, %v, want %v", tt.err, got, err, tt.want)

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
-	"github.com/sfcore/sfcore/plugin/proto"
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 )
 
 // ServeSession serves one session to the plugin that started this process, on
@@ -27,9 +27,9 @@ func (s *Server) ServeSession(in io.Reader, out io.Writer) error {
 	conns := newConnections(0, func() { _ = mux.Close() })
 	defer conns.drain(stopTime)
 	server := grpc.NewServer(conns.options()...)
-	proto.RegisterPluginServer(server, &service{open: s.Open, dial: func(_ uint32, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
+	s.register(server, func(_ uint32, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
 		return dialMux(mux, opts...) // the plugin knows which host it is
-	}})
+	})
 	defer server.Stop()
 	_ = server.Serve(mux) // until the other side is gone
 	return nil
@@ -103,7 +103,7 @@ func (w *worker) failure(err error) error {
 	if w.err == nil {
 		return errClosed
 	}
-	return status.Error(codes.ResourceExhausted, w.err.Error())
+	return fail(protov2.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, codes.ResourceExhausted, "%v", w.err)
 }
 
 // endTime is how long a worker may take to end by itself.

@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -99,6 +100,37 @@ func (o *Options) Check() error {
 	}
 	if _, err := o.servers(); err != nil {
 		return wrong("Debuginfod", "%w", err)
+	}
+	return nil
+}
+
+// CheckFiles returns what is wrong with the files and directories that the options name,
+// as an [*OptionError]: one that is not there would be searched in silence.
+func (o *Options) CheckFiles() error {
+	for _, named := range []struct {
+		option string
+		paths  []string
+		dirs   bool
+	}{
+		{"Exe", []string{o.Exe}, false},
+		{"Sysroot", []string{o.Sysroot}, true},
+		{"Paths", o.Paths, false},
+		{"DebugDirs", o.DebugDirs, true},
+		{"SFrameDirs", o.SFrameDirs, true},
+	} {
+		for _, path := range named.paths {
+			if path == "" {
+				continue
+			}
+			switch st, err := os.Stat(path); {
+			case err != nil:
+				return &OptionError{named.option, err}
+			case named.dirs && !st.IsDir():
+				return &OptionError{named.option, fmt.Errorf("%s is not a directory", path)}
+			case named.option == "Exe" && !st.Mode().IsRegular():
+				return &OptionError{named.option, fmt.Errorf("%s is not a file", path)}
+			}
+		}
 	}
 	return nil
 }

@@ -46,6 +46,9 @@ func main() {
 	}
 	server := &plugin.Server{Open: open, Linger: *linger}
 	err := errors.Join(companion.Check("sfcore-plugin"), limits.Check())
+	if *linger <= 0 {
+		err = errors.Join(err, fmt.Errorf("-linger %v: it must be more than 0", *linger))
+	}
 	switch {
 	case err != nil:
 	case *session:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -82,8 +83,22 @@ func compareShown(t *testing.T, by string, got, want shownStacks) {
 	}
 }
 
-func optionsOf(dir string) process.Options {
-	return process.Options{Paths: []string{filepath.Join(dir, "exe"), filepath.Join(dir, "debug")}, Sysroot: filepath.Join(dir, "sysroot")}
+// optionsOf names the directories of a case that are there: the plugin refuses others.
+func optionsOf(dir string) (o process.Options) {
+	there := func(name string) (string, bool) {
+		path := filepath.Join(dir, name)
+		_, err := os.Stat(path)
+		return path, err == nil
+	}
+	for _, name := range []string{"exe", "debug"} {
+		if path, ok := there(name); ok {
+			o.Paths = append(o.Paths, path)
+		}
+	}
+	if path, ok := there("sysroot"); ok {
+		o.Sysroot = path
+	}
+	return o
 }
 
 // shown returns what a report shows.

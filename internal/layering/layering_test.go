@@ -95,10 +95,12 @@ var imports = map[string]string{
 	"internal/shrink":           "report memreader internal/elfx internal/linkmap core process",
 	"internal/delve/goroutines": "internal/companion report arch core unwind unwind/gostack process internal/delve/wire",
 
-	"dap":          "internal/display internal/funcname internal/delve/goroutines report process arch memreader internal/disasm core unwind",
-	"dap/daptest":  "",
-	"plugin/proto": "",
-	"plugin":       "internal/delve/goroutines unwind report process arch memreader sframe core plugin/proto",
+	"dap":         "internal/display internal/funcname internal/delve/goroutines report process arch memreader internal/disasm core unwind",
+	"dap/daptest": "",
+
+	"plugin/proto":    "",
+	"plugin/proto/v2": "",
+	"plugin":          "internal/companion internal/version internal/delve/goroutines unwind report process arch memreader sframe core plugin/proto plugin/proto/v2",
 
 	"plugin/delvehost": "arch memreader core plugin",
 
