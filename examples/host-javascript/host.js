@@ -17,7 +17,7 @@ function handshake() {
     env: {
       ...process.env,
       SFCORE_PLUGIN: '5f7c6a1e0b5d4d0f9a3e8b1c72d9e6a4',
-      PLUGIN_PROTOCOL_VERSIONS: '1',
+      PLUGIN_PROTOCOL_VERSIONS: '2',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -26,7 +26,7 @@ function handshake() {
     plugin.on('exit', (code) => reject(new Error(`the plugin exited with status ${code}`)))
     readline.createInterface({ input: plugin.stdout }).once('line', (line) => {
       const [coreVersion, version, network, address, protocol] = line.split('|')
-      if (coreVersion !== '1' || version !== '1' || protocol !== 'grpc') {
+      if (coreVersion !== '1' || version !== '2' || protocol !== 'grpc') {
         reject(new Error(`unexpected handshake: ${line}`))
         return
       }
@@ -35,25 +35,30 @@ function handshake() {
   })
 }
 
+// word returns the word of reports for a value: frame-pointer for METHOD_FRAME_POINTER.
+function word(value, prefix) {
+  return value.slice(prefix.length).toLowerCase().replaceAll('_', '-')
+}
+
 async function main() {
   const { plugin, address } = await handshake()
   try {
-    const file = path.join(__dirname, '../../plugin/proto/sfcore.proto')
-    const definition = loader.loadSync(file, { longs: String, defaults: true })
-    const { Plugin } = grpc.loadPackageDefinition(definition).sfcore.plugin.v1
-    const client = new Plugin(address, grpc.credentials.createInsecure())
+    const protocol = path.join(__dirname, '../../plugin/proto/v2')
+    const definition = loader.loadSync('sfcore/plugin/v2/plugin.proto', { includeDirs: [protocol], longs: String, enums: String, defaults: true })
+    const { PluginService } = grpc.loadPackageDefinition(definition).sfcore.plugin.v2
+    const client = new PluginService(address, grpc.credentials.createInsecure())
     const session = await new Promise((resolve, reject) => {
       client.open({ core, paths: [programs] }, (err, reply) => (err ? reject(err) : resolve(reply.session)))
     })
     const stacks = client.stacks({ session })
-    for await (const thread of stacks) {
+    for await (const { thread, frames, stop } of stacks) {
       console.log(`thread ${thread.tid}${thread.crashed ? ' crashed' : ''}`)
-      for (const f of thread.frames) {
-        console.log(`#${f.index} 0x${BigInt(f.pc).toString(16)} ${f.function} ${f.method}`)
+      for (const f of frames) {
+        console.log(`#${f.index} 0x${BigInt(f.pc).toString(16)} ${f.function} ${word(f.method, 'METHOD_')}`)
       }
-      console.log(thread.stop.reason)
+      console.log(word(stop.reason, 'STOP_REASON_'))
     }
-    grpc.Client.prototype.close.call(client) // client.close is Plugin's
+    grpc.Client.prototype.close.call(client) // client.close is PluginService's
   } finally {
     plugin.removeAllListeners('exit')
     plugin.kill('SIGTERM')

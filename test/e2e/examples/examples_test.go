@@ -105,11 +105,12 @@ func TestHostPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proto, err := filepath.Abs(root + "/plugin/proto")
+	proto, err := filepath.Abs(root + "/plugin/proto/v2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, dir, "protoc", "-I", proto, "--python_out=.", "--grpc_out=.", "--plugin=protoc-gen-grpc="+generator, "sfcore.proto")
+	run(t, dir, "protoc", "-I", proto, "--python_out=.", "--grpc_out=.", "--plugin=protoc-gen-grpc="+generator,
+		"sfcore/plugin/v2/plugin.proto", "sfcore/plugin/v2/report.proto", "sfcore/plugin/v2/host.proto")
 	core, exe := threads(t)
 	checkHost(t, run(t, dir, "env", "PYTHONPATH="+dir, "PYTHONDONTWRITEBYTECODE=1", python, host, filepath.Join(programs, "sfcore"), core, exe))
 	if out, err := exec.Command("env", "PYTHONPATH="+dir, "PYTHONDONTWRITEBYTECODE=1", python, host, filepath.Join(programs, "sfcore"), host, exe).CombinedOutput(); err == nil || !strings.Contains(string(out), "not a core file") && !strings.Contains(string(out), "text file") {
