@@ -18,10 +18,7 @@ func (s *session) completions(ctx context.Context, args *godap.CompletionsArgume
 		return nil, err
 	}
 	body := &godap.CompletionsResponseBody{Targets: []godap.CompletionItem{}}
-	column := args.Column
-	if s.client.ColumnsStartAt1 {
-		column--
-	}
+	column := args.Column - s.firstColumn
 	runes := []rune(args.Text)
 	text := string(runes[:max(0, min(column, len(runes)))])
 	start := strings.LastIndexAny(text, " (+-*/%&|^~<>") + 1

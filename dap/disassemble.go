@@ -85,7 +85,7 @@ func (s *session) instruction(ctx context.Context, words *memreader.Words, l *li
 	}
 	if at := s.snap.process.Locate(l.addr).Functions; len(at) > 0 && at[0].Line > 0 {
 		if path := s.local(ctx, at[0].File); path != "" {
-			in.Location, in.Line = fileSource(path), at[0].Line
+			in.Location, in.Line = fileSource(path), at[0].Line-1+s.firstLine
 		}
 	}
 	return in

@@ -23,3 +23,16 @@ func TestFetching(t *testing.T) {
 		}
 	}
 }
+
+// Servers that a configuration names are not used, which is said.
+func TestFetchingServers(t *testing.T) {
+	for raw, warned := range map[string]bool{
+		`{}`: false, `{"debuginfod": true}`: false, `{"debuginfod": {"enabled": false}}`: false, `{"debuginfod": []}`: false,
+		`{"debuginfod": ["http://a"]}`: true, `{"debuginfod": {"enabled": true, "servers": ["http://a"]}}`: true, `{"debuginfod": {"timeout": 3}}`: true,
+	} {
+		c, err := parseConfig(json.RawMessage(raw))
+		if err != nil || len(c.warnings) > 0 != warned {
+			t.Errorf("%s: got %v and warnings %q", raw, err, c.warnings)
+		}
+	}
+}

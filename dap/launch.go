@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,13 +46,23 @@ type config struct {
 	SOLibPath     string    `json:"additionalSOLibSearchPath"`
 	SourceFileMap sourceMap `json:"sourceFileMap"`
 
+	// codelldb, lldb-dap
+	TargetCreate []string `json:"targetCreateCommands"`
+	AttachWith   []string `json:"attachCommands"`
+	SourcePath   string   `json:"sourcePath"`
+
 	// delve
 	Mode           string        `json:"mode"`
 	Host           string        `json:"host"` // of dlv, with mode remote
 	Port           int           `json:"port"`
 	CoreFilePath   string        `json:"coreFilePath"`
 	SubstitutePath []replacement `json:"substitutePath"`
+
+	warnings []string // for the user
 }
+
+// coreOfCommand finds the core file in a command of lldb that opens one.
+var coreOfCommand = regexp.MustCompile(`^target create\b.*\s(?:-c|--core)[ =]("[^"]+"|'[^']+'|\S+)`)
 
 // parseConfig decodes the arguments of launch or attach.
 func parseConfig(raw json.RawMessage) (*config, error) {
@@ -59,8 +71,28 @@ func parseConfig(raw json.RawMessage) (*config, error) {
 		if err := json.Unmarshal(raw, c); err != nil {
 			return nil, newError(idLaunch, "the launch configuration: %s", explainJSON(err))
 		}
+		c.warnings = unusedOfFetching(raw)
 	}
 	return c, nil
+}
+
+// unusedOfFetching says that servers and times are not taken from "debuginfod".
+func unusedOfFetching(raw json.RawMessage) []string {
+	var set struct {
+		Debuginfod json.RawMessage `json:"debuginfod"`
+	}
+	var object map[string]json.RawMessage
+	var list []string
+	if json.Unmarshal(raw, &set) != nil || len(set.Debuginfod) == 0 {
+		return nil
+	}
+	_ = json.Unmarshal(set.Debuginfod, &object)
+	_ = json.Unmarshal(set.Debuginfod, &list)
+	delete(object, "enabled")
+	if len(object)+len(list) == 0 {
+		return nil
+	}
+	return []string{"\"debuginfod\" only turns fetching on or off: servers are those of DEBUGINFOD_URLS, and the time is that of DEBUGINFOD_TIMEOUT, in the environment of sfcore."}
 }
 
 // spec returns what the configuration says is to be opened.
@@ -78,6 +110,14 @@ func (c *config) spec() (Spec, error) {
 		if core.path != "" {
 			named = append(named, strconv.Quote(core.key))
 			p.Core = c.resolve(core.path)
+		}
+	}
+	for key, commands := range map[string][]string{"targetCreateCommands": c.TargetCreate, "attachCommands": c.AttachWith} {
+		for _, command := range commands {
+			if m := coreOfCommand.FindStringSubmatch(command); m != nil && len(named) == 0 {
+				named = append(named, strconv.Quote(key))
+				p.Core = c.resolve(strings.Trim(m[1], `"'`))
+			}
 		}
 	}
 	for _, pid := range []struct {
@@ -119,7 +159,15 @@ func (c *config) spec() (Spec, error) {
 			p.Options.Paths = append(p.Options.Paths, c.resolve(path))
 		}
 	}
-	return p, settingError(p.Options.Check())
+	err := settingError(p.Options.Check())
+	if p.Options.Debuginfod && os.Getenv("DEBUGINFOD_URLS") == "" {
+		p.Options.Debuginfod = false
+		if again := settingError(p.Options.Check()); again == nil {
+			c.warnings = append(c.warnings, "\"debuginfod\" is on, but DEBUGINFOD_URLS names no server in the environment of sfcore, so nothing is fetched.")
+			err = nil
+		}
+	}
+	return p, err
 }
 
 // settings are the keys of a launch configuration that set the options which can
@@ -181,13 +229,22 @@ type replacement struct {
 // with an editorPath, as in cppdbg's sourceFileMap.
 type sourceMap []replacement
 
-// UnmarshalJSON implements json.Unmarshaler. The longest beginning comes first.
+// UnmarshalJSON implements json.Unmarshaler. The longest beginning comes first. lldb-dap
+// has a list of pairs, too.
 func (m *sourceMap) UnmarshalJSON(raw []byte) error {
+	*m = nil
+	var pairs [][2]string
+	if json.Unmarshal(raw, &pairs) == nil {
+		for _, pair := range pairs {
+			*m = append(*m, replacement{pair[0], pair[1]})
+		}
+		sortLongest(*m)
+		return nil
+	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil {
-		return fmt.Errorf("\"sourceMap\" must be an object, from recorded to local directories: %w", err)
+		return fmt.Errorf("\"sourceMap\" must be an object, from recorded to local directories, or a list of pairs of these: %w", err)
 	}
-	*m = nil
 	for from, value := range object {
 		var to string
 		var long struct {
@@ -199,7 +256,9 @@ func (m *sourceMap) UnmarshalJSON(raw []byte) error {
 			}
 			to = long.EditorPath
 		}
-		*m = append(*m, replacement{from, to})
+		if to != "" { // codelldb's null leaves paths as they are
+			*m = append(*m, replacement{from, to})
+		}
 	}
 	sortLongest(*m)
 	return nil

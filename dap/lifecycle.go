@@ -11,14 +11,31 @@ import (
 	godap "github.com/google/go-dap"
 )
 
-func (s *session) initialize(_ context.Context, args *godap.InitializeRequestArguments) (any, error) {
+// initializeArguments tell what the client leaves out from what it sets to false.
+type initializeArguments struct {
+	godap.InitializeRequestArguments
+	LinesStartAt1   *bool `json:"linesStartAt1"`
+	ColumnsStartAt1 *bool `json:"columnsStartAt1"`
+}
+
+// fromOne returns the number that lines or columns begin with; 1 if the client does not
+// say.
+func fromOne(set *bool) int {
+	if set != nil && !*set {
+		return 0
+	}
+	return 1
+}
+
+func (s *session) initialize(_ context.Context, args *initializeArguments) (any, error) {
 	if s.greeted {
 		return nil, newError(idState, "initialize was already sent")
 	}
 	if args.PathFormat != "" && args.PathFormat != "path" {
 		return nil, newError(idArguments, "paths cannot be written in the format %q", args.PathFormat)
 	}
-	s.greeted, s.client = true, *args
+	s.greeted, s.client = true, args.InitializeRequestArguments
+	s.firstLine, s.firstColumn = fromOne(args.LinesStartAt1), fromOne(args.ColumnsStartAt1)
 	return &godap.Capabilities{
 		SupportsConfigurationDoneRequest: true,
 		SupportsEvaluateForHovers:        true,
@@ -55,6 +72,9 @@ func (s *session) open(ctx context.Context, raw json.RawMessage) (any, error) {
 	}
 	if err := checkProgram(p.Options.Exe); err != nil {
 		return nil, err
+	}
+	for _, warning := range c.warnings {
+		s.output("important", "%s", warning)
 	}
 	s.sources = &workspace{dirs: c.sourceDirs()}
 	if err := s.take(ctx, p); err != nil {

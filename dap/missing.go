@@ -171,7 +171,10 @@ func orNone(buildID string) string {
 // paths.
 func (c *config) sourceDirs() []string {
 	dirs := c.resolveAll(c.SourcePaths)
-	if c.SourcePaths == nil && filepath.IsAbs(c.Cwd) {
+	if c.SourcePath != "" {
+		dirs = append(dirs, c.resolve(c.SourcePath))
+	}
+	if len(dirs) == 0 && c.SourcePaths == nil && filepath.IsAbs(c.Cwd) {
 		dirs = []string{c.Cwd}
 	}
 	return dirs

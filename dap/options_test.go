@@ -42,7 +42,6 @@ func TestWrongSettings(t *testing.T) {
 		`"maxFrames": -1`:      `"maxFrames": -1 is negative`,
 		`"maxTime": -5`:        `"maxTime": -5ms is negative`,
 		`"maxTotalTime": -5`:   `"maxTotalTime": -5ms is negative`,
-		`"debuginfod": true`:   `"debuginfod": DEBUGINFOD_URLS`,
 	} {
 		c, err := parseConfig(json.RawMessage(`{"coreFile": "core", ` + text + `}`))
 		if err != nil {
@@ -51,6 +50,14 @@ func TestWrongSettings(t *testing.T) {
 		if _, err := c.spec(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
+	}
+	// Without a server nothing is fetched, which is no reason to show nothing.
+	c, err := parseConfig(json.RawMessage(`{"coreFile": "core", "debuginfod": true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if spec, err := c.spec(); err != nil || spec.Options.Debuginfod || len(c.warnings) != 1 || !strings.Contains(c.warnings[0], "DEBUGINFOD_URLS") {
+		t.Errorf("got %v, %v and warnings %q", spec.Options.Debuginfod, err, c.warnings)
 	}
 	if len(settings) != 5 {
 		t.Errorf("got %d settings; Check has as many errors", len(settings))

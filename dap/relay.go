@@ -84,7 +84,9 @@ func (s *relayed) read() error {
 		content, err := readMessage(s.r)
 		switch {
 		case errors.Is(err, errTooLarge):
-			content = make([]byte, maxMessage+1) // the process says so
+			if content = append(content, `,"arguments":"too large"}`...); tooLarge(content[:len(content)-1]) == nil {
+				content = make([]byte, maxMessage+1) // the process says so
+			}
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:

@@ -22,7 +22,11 @@ type session struct {
 	queue  *queue
 	client godap.InitializeRequestArguments
 
-	greeted    bool    // initialize was answered
+	greeted bool // initialize was answered
+
+	// The client counts lines and columns from these numbers.
+	firstLine, firstColumn int
+
 	configured bool    // configurationDone was
 	config     *config // of launch or attach; nil before
 	spec       Spec
@@ -89,6 +93,12 @@ func (s *session) read(r *bufio.Reader, idle *idleTimer) error {
 		idle.reset()
 		switch {
 		case errors.Is(err, errTooLarge):
+			if req := tooLarge(content); req != nil {
+				if !s.queue.put(req) {
+					s.respond(req, nil, req.refusal)
+				}
+				continue
+			}
 			s.output("important", "%v; it was ignored", err)
 			continue
 		case err != nil:

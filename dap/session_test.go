@@ -74,6 +74,9 @@ func TestConfigurations(t *testing.T) {
 		"relative": {"coreFile": "core.zst", "program": "exe/deep", "cwd": dir},
 		"cppdbg":   {"type": "cppdbg", "coreDumpPath": file, "program": exe, "MIMode": "gdb", "sourceFileMap": map[string]any{"/a": map[string]any{"editorPath": "/b"}}},
 		"delve":    {"mode": "core", "coreFilePath": file, "program": exe, "substitutePath": []any{map[string]any{"from": "/a", "to": "/b"}}},
+		"codelldb": {"type": "lldb", "targetCreateCommands": []string{"target create " + exe + " --core '" + file + "'"}, "program": exe, "sourceMap": map[string]any{"/a": nil}},
+		"lldb-dap": {"coreFile": file, "program": exe, "sourceMap": [][]string{{"/a", "/b"}}, "initCommands": []string{"settings set x y"}, "sourcePath": dir},
+		"lldb":     {"attachCommands": []string{"target create -c " + file + " " + exe}, "program": exe},
 		"so paths": {"coreDumpPath": file, "additionalSOLibSearchPath": "/none; " + filepath.Join(dir, "exe")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -377,6 +380,9 @@ func TestDamagedMessages(t *testing.T) {
 		{"arguments of the wrong type", hello + frame(`{"seq":2,"type":"request","command":"threads","arguments":7}`) + bye, "initialize+ threads- disconnect+", false},
 		{"more fields", "content-type: x\r\n" + hello + bye, "initialize+ disconnect+", false},
 		{"too large", hello + frame(strings.Repeat(" ", maxMessage+1)) + bye, "initialize+ disconnect+", false},
+		{"too large, of VS Code", hello + frame(`{"command":"evaluate","arguments":{"expression":"`+strings.Repeat("x", maxMessage)+`","seq":9},"type":"request","seq":2}`) + bye, "initialize+ evaluate- disconnect+", false},
+		{"too large, with brackets", hello + frame(`{"seq":2,"arguments":{"expression":"`+strings.Repeat(`\"}],`, maxMessage/5)+`"},"type":"request","command":"evaluate"}`) + bye, "initialize+ evaluate- disconnect+", false},
+		{"too large, no request", hello + frame(`{"type":"event","event":"`+strings.Repeat("x", maxMessage)+`"}`) + bye, "initialize+ disconnect+", false},
 		{"no size", "Content-Length: x\r\n\r\n{}", "", true},
 		{"negative size", "Content-Length: -1\r\n\r\n{}", "", true},
 		{"huge size", "Content-Length: 99999999999999\r\n\r\n{}", "", true},

@@ -149,7 +149,7 @@ func (s *session) describeFrame(ctx context.Context, f *godap.StackFrame, st *st
 		f.PresentationHint = "subtle"
 	}
 	f.Source, f.Line = s.sourceOf(ctx, st, i)
-	f.Column = 1
+	f.Line, f.Column = f.Line-1+s.firstLine, s.firstColumn
 }
 
 // startsProcess has the functions that the system puts below main or below a

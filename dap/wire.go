@@ -34,8 +34,9 @@ var errTooLarge = fmt.Errorf("a message is larger than %d bytes", maxMessage)
 // errHTTP keeps web pages out, which may send requests to ports of this machine.
 var errHTTP = errors.New("this is a request of HTTP, as browsers send; sfcore speaks only the Debug Adapter Protocol")
 
-// readMessage reads the content of a message of the client [DAP: Base Protocol]. After
-// errTooLarge the next one can be read; other errors are final.
+// readMessage reads the content of a message of the client [DAP: Base Protocol]. With
+// errTooLarge it returns the outline of the message, and the next one can be read; other
+// errors are final.
 func readMessage(r *bufio.Reader) ([]byte, error) { return readContent(r, maxMessage) }
 
 // readContent reads the content of a message of at most so many bytes.
@@ -68,10 +69,11 @@ func readContent(r *bufio.Reader, most int64) ([]byte, error) {
 		}
 	}
 	if size > most {
-		if _, err := io.CopyN(io.Discard, r, size); err != nil {
+		var o contour
+		if _, err := io.CopyN(&o, r, size); err != nil {
 			return nil, err
 		}
-		return nil, errTooLarge
+		return o.members, errTooLarge
 	}
 	content := make([]byte, size)
 	_, err := io.ReadFull(r, content)
