@@ -162,3 +162,13 @@ func TestReportBugDiffering(t *testing.T) {
 		t.Errorf("one is there: got %v, %v", got, err)
 	}
 }
+
+// A report that a limit ends leaves nothing behind: it needs no directory for files.
+func TestReportBugLeavesNothing(t *testing.T) {
+	args := caseArgs(t, "amd64-v3-libcdyn-1")
+	out := filepath.Join(t.TempDir(), "report.zip")
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	if _, stderr, code := answered("", append([]string{"report-bug", "--yes", "-o", out}, args...)...); code != exitComplete {
+		t.Errorf("exit %d, %q", code, stderr)
+	}
+}

@@ -2,6 +2,7 @@ package shrink
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 
 	"github.com/sfcore/sfcore/core"
@@ -35,6 +36,9 @@ func (s *Shrinker) images(modules []report.Module) []core.Range {
 	keep := s.headers()
 	if s.private {
 		s.verbatim = append(s.verbatim, keep...)
+		if slices.ContainsFunc(modules, func(m report.Module) bool { return m.Path == registered }) {
+			s.leaveOut("images that a just-in-time compiler has registered, since they are in memory that can be written; stacks may end at their code")
+		}
 		return append(keep, s.whole(modules)...)
 	}
 	room := uint64(maxVariables)
@@ -55,6 +59,9 @@ func (s *Shrinker) images(modules []report.Module) []core.Range {
 	}
 	return append(keep, s.whole(modules)...)
 }
+
+// registered is the path of images that just-in-time compilers have registered [docs/report.md].
+const registered = "[jit]"
 
 // program reports whether a file has code that is mapped. The vDSO has, and is kept.
 func (s *Shrinker) program(path string) bool {
