@@ -35,7 +35,7 @@ const maxNamed = 5
 
 // tellMissing says which files of the process are not on this machine. That of the
 // program is worth a message of its own in the editor.
-func (s *session) tellMissing(missing []report.Module, executable string) {
+func (s *session) tellMissing(missing []report.Module, executable string, fetches bool) {
 	if len(missing) == 0 {
 		return
 	}
@@ -54,7 +54,7 @@ func (s *session) tellMissing(missing []report.Module, executable string) {
 	}
 	text := fmt.Sprintf("Not on this machine: %s. Without these files there are no names, and stacks may end early. "+
 		"Copy them here, and type \"path DIRECTORY\" in the debug console or add the directory to \"paths\"", strings.Join(names, ", "))
-	if !s.spec.Options.Debuginfod {
+	if !fetches {
 		text += "; or set \"debuginfod\": true"
 	}
 	s.output(category, "%s.", text)

@@ -160,7 +160,8 @@ func (s *session) announce() {
 	for _, problem := range snap.process.Problems() {
 		snap.problem(s.output, problem)
 	}
-	s.background.Go(func() { s.sendModules(snap, "new") })
+	fetches := s.spec.Options.Debuginfod
+	s.background.Go(func() { s.sendModules(snap, "new", fetches) })
 }
 
 // whyStopped says why the process stands still, and which thread to show.

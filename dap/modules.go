@@ -55,8 +55,8 @@ func (s *session) moduleList(ctx context.Context, args *godap.ModulesArguments) 
 }
 
 // sendModules tells the client of all modules, which are new or changed, while
-// it asks for stacks.
-func (s *session) sendModules(snap *snapshot, reason string) {
+// it asks for stacks. fetches is whether missing files are fetched.
+func (s *session) sendModules(snap *snapshot, reason string, fetches bool) {
 	var missing []report.Module
 	for m := range snap.process.Modules() {
 		if snap.ctx.Err() != nil {
@@ -73,7 +73,7 @@ func (s *session) sendModules(snap *snapshot, reason string) {
 			missing = append(missing, m)
 		}
 	}
-	s.tellMissing(missing, snap.process.Image().Executable)
+	s.tellMissing(missing, snap.process.Image().Executable, fetches)
 }
 
 func describeModule(r report.Module) module {

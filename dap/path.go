@@ -32,7 +32,8 @@ func (s *session) addPath(ctx context.Context, _ *place, dir string) (string, er
 		if s.client.SupportsInvalidatedEvent {
 			s.event("invalidated", &godap.InvalidatedEventBody{Areas: []godap.InvalidatedAreas{"all"}})
 		}
-		s.background.Go(func() { s.sendModules(snap, "changed") })
+		fetches := s.spec.Options.Debuginfod
+		s.background.Go(func() { s.sendModules(snap, "changed", fetches) })
 	})
 	return fmt.Sprintf("%s is now used", dir), nil
 }

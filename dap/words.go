@@ -79,7 +79,7 @@ var says = map[string]string{
 	"bt full":   "choose a frame with frame N, then info locals; sfcore bt --locals writes all in a terminal",
 	"thread":    "select the thread in the call stack of the editor; bt TID shows its stack, and info threads lists all",
 	"t":         "select the thread in the call stack of the editor; bt TID shows its stack, and info threads lists all",
-	"goroutine": "goroutines lists all of them; with \"goroutines\": true in the launch configuration they are in the call stack",
+	"goroutine": "goroutines lists all of them with their stacks",
 	"ptype":     "write whatis EXPRESSION for the type of a value, and open the value in Variables for its members",
 	"display":   "add the expression to Watch in the editor",
 	"undisplay": "remove the expression from Watch in the editor",
