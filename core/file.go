@@ -62,10 +62,10 @@ func OpenBytes(name string, data []byte) (*Image, error) {
 }
 
 // call gives an image its path, and its problems the name of it.
-func (img *Image) call(path, name string) {
-	img.Path = path
-	for i, p := range img.Problems {
-		img.Problems[i] = fmt.Errorf("%s: %w", name, p)
+func (i *Image) call(path, name string) {
+	i.Path = path
+	for n, p := range i.Problems {
+		i.Problems[n] = fmt.Errorf("%s: %w", name, p)
 	}
 }
 
