@@ -49,9 +49,20 @@ func (raw) Unmarshal(data []byte, v any) error {
 
 func (raw) Name() string { return "proto" }
 
+// second is how the methods of the second version of the protocol begin.
+const second = "/sfcore.plugin.v2.PluginService/"
+
+// path of a method, which is one of the first version if it has no service.
+func methodPath(method string) string {
+	if strings.HasPrefix(method, "/") {
+		return method
+	}
+	return "/sfcore.plugin.v1.Plugin/" + method
+}
+
 // start begins a call, whose answers nobody reads.
 func (h *host) start(method string, request []byte) grpc.ClientStream {
-	s, err := h.conn.NewStream(context.Background(), &grpc.StreamDesc{ServerStreams: true}, "/sfcore.plugin.v1.Plugin/"+method)
+	s, err := h.conn.NewStream(context.Background(), &grpc.StreamDesc{ServerStreams: true}, methodPath(method))
 	if err == nil {
 		_ = s.SendMsg(&request)
 		_ = s.CloseSend()
@@ -63,7 +74,7 @@ func (h *host) start(method string, request []byte) grpc.ClientStream {
 func (h *host) call(method string, request []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	s, err := h.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/sfcore.plugin.v1.Plugin/"+method)
+	s, err := h.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, methodPath(method))
 	if err != nil {
 		return
 	}
@@ -98,7 +109,7 @@ var session1 = field(nil, 1, 1)
 // plugin writes a core, and has a host do something to the plugin after it has opened it.
 func (f *folder) plugin(p process, do func(h *host), flags ...string) []string {
 	core := f.write("core", f.core(p))
-	f.env = []string{"SFCORE_PLUGIN=5f7c6a1e0b5d4d0f9a3e8b1c72d9e6a4", "PLUGIN_PROTOCOL_VERSIONS=1"}
+	f.env = []string{"SFCORE_PLUGIN=5f7c6a1e0b5d4d0f9a3e8b1c72d9e6a4", "PLUGIN_PROTOCOL_VERSIONS=1,2"}
 	f.talk = func(out io.Reader) error {
 		return visit(out, func(h *host) {
 			h.call("Open", path(1, core))
@@ -135,6 +146,22 @@ func hosted() []input {
 			}
 			time.Sleep(15 * time.Second)
 		})},
+		{"plugin-groups", "a host asks 256 times for the stacks that differ of 2,000 threads with such a stack, and reads no answer", false, with(long, func(h *host) {
+			for range 256 {
+				h.start(second+"Groups", session1)
+			}
+			time.Sleep(15 * time.Second)
+		})},
+		{"plugin-groups-twice", "twice for them, with variables", false, with(long, func(h *host) {
+			together(2, func(int) { h.call(second+"Groups", field(session1[:2:2], 3, 1)) })
+		})},
+		{"plugin-evaluate-arrays", "a host asks for as many elements as there can be, 100 times", false, with(small, func(h *host) {
+			request := append(session1[:2:2], path(4, "*(char (*)[9223372036854775807])0x400000")...)
+			request = append(request, path(4, "((char *)0x400000)[0]@9223372036854775807")...)
+			for range 100 {
+				h.call(second+"Evaluate", request)
+			}
+		})},
 		{"plugin-stacks", "twice for all stacks of 2,000 threads that share such a stack", false, with(long, func(h *host) {
 			together(2, func(int) { h.call("Stacks", session1) })
 		})},
@@ -170,6 +197,10 @@ func hosted() []input {
 		})},
 		{"plugin-junk", "20,000 requests that are no messages, and methods that are not there", true, with(small, func(h *host) {
 			methods := []string{"Open", "Process", "Threads", "Stacks", "Modules", "Registers", "ReadMemory", "Locate", "DumpSFrame", "Close", "Waits", "Goroutines", "Nothing"}
+			for _, m := range methods {
+				methods = append(methods, second+m)
+			}
+			methods = append(methods, second+"Groups", second+"Evaluate", second+"Capabilities")
 			together(20000, func(i int) {
 				junk := binary.LittleEndian.AppendUint64(nil, uint64(i)*0x9e3779b97f4a7c15)
 				h.call(methods[i%len(methods)], append(junk, junk...))
