@@ -72,7 +72,7 @@ func TestChaos(t *testing.T) {
 	}
 	defer func() {
 		if text, err := os.ReadFile(log.Name()); t.Failed() && err == nil {
-			t.Logf("%.8000s", text)
+			t.Logf("%.4000s\n...\n%s", text, text[max(0, len(text)-4000):])
 		}
 	}()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -113,6 +113,11 @@ func TestChaos(t *testing.T) {
 	defer func() {
 		for _, p := range programs {
 			p.kill()
+		}
+	}()
+	defer func() {
+		if t.Failed() {
+			whereabouts(t, at, serverDir, dir)
 		}
 	}()
 	kills := 0
@@ -169,4 +174,25 @@ func TestChaos(t *testing.T) {
 		t.Errorf("got %+v, %v", dead, err)
 	}
 	t.Logf("%d processes were killed, and the database %d times; %d of %d crashes are kept whole, %d counted", kills, max(1, crashes/1000), s.Kept, crashes, s.Count-s.Kept)
+}
+
+// whereabouts says where crashes are that the database does not have.
+func whereabouts(t *testing.T, at, serverDir, dir string) {
+	t.Helper()
+	spooled, _ := filepath.Glob(filepath.Join(dir, "agent*", "agent", "spool", "*.message"))
+	t.Logf("%d messages are in spools: %.5v", len(spooled), spooled[:min(5, len(spooled))])
+	q, err := queue.Connect(queue.Settings{URL: "nats://" + at, Seed: queue.SeedFile(serverDir, queue.RoleOperator), Prefix: queue.RoleOperator.Prefix("")})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer q.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	waiting, dead, err := q.Waiting(ctx)
+	for err != nil && ctx.Err() == nil {
+		time.Sleep(time.Second)
+		waiting, dead, err = q.Waiting(ctx)
+	}
+	t.Logf("%d messages wait in the queue, and %d are dead; %v", waiting, dead, err)
 }
