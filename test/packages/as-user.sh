@@ -30,6 +30,12 @@ says "how each frame was found" man sfcore
 says "live process" man sfcore-bt
 says "newest first" man sfcore-crash-list
 says "the queue, a worker and the page" man sfcore-fleet
+# What help names is there to be read.
+named=$(for command in "" bt crash dap plugin; do sfcore $command --help; done | grep -o 'docs/[A-Za-z-]*\.md' | sort -u)
+[[ -n $named ]] || fail "help names no document"
+for document in $named; do
+	[[ -e /usr/share/doc/sfcore/$document ]] || fail "help names $document, and the package does not have it"
+done
 cat >/tmp/complete <<'BASH'
 . /usr/share/bash-completion/bash_completion
 for line in "sfcore bt --forma" "sfcore sh" "sfcore crash li" "sfcore-fleet agent --que"; do
