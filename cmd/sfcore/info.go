@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -142,18 +144,32 @@ func writeLost(out *bufio.Writer, lost *report.Truncation) {
 }
 
 func writeModules(out *bufio.Writer, modules []report.Module) {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "ADDRESS\tMATCH\tUNWIND\tSYMBOLS\tLINES\tMODULE, BUILD-ID, FILES")
+	var table bytes.Buffer
+	w := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "ADDRESS\tMATCH\tUNWIND\tSYMBOLS\tLINES\tMODULE")
 	for i := range modules {
 		m := &modules[i]
-		fmt.Fprintf(w, "%#x\t%s\t%s\t%s\t%s\t%s\n", uint64(m.Base), m.Match, unwindSources(m), m.Symbols, lines(m), plain(m.Path))
-		for _, more := range []string{m.BuildID, m.File, m.Debug} {
-			if more != "" && more != m.Path {
-				fmt.Fprintf(w, "\t\t\t\t\t  %s\n", plain(more))
+		fmt.Fprintf(w, "%#x\t%s\t%s\t%s\t%s\t%s\n", uint64(m.Base), m.Match, unwindSources(m), m.Symbols, lines(m), plain(path.Base(m.Path)))
+	}
+	_ = w.Flush() // the buffer takes all
+	for i := -1; i < len(modules); i++ {
+		line, _ := table.ReadBytes('\n')
+		_, _ = out.Write(line) // out keeps the error
+		if i < 0 {
+			continue
+		}
+		m := &modules[i]
+		said := []string{"", path.Base(m.Path)}
+		if m.BuildID != "" {
+			fmt.Fprintf(out, "    build-id %s\n", plain(m.BuildID))
+		}
+		for _, file := range []string{m.Path, m.File, m.Debug} {
+			if !slices.Contains(said, file) {
+				fmt.Fprintf(out, "    %s\n", plain(file))
+				said = append(said, file)
 			}
 		}
 	}
-	_ = w.Flush() // out keeps the error
 }
 
 // lines says where source lines are from.
@@ -185,8 +201,8 @@ func writeHints(out *bufio.Writer, modules []report.Module) {
 		fmt.Fprint(out, "\n", strings.TrimPrefix(hint, "sfcore: "))
 	}
 	if len(debug) > 0 {
-		fmt.Fprintf(out, "\nno source lines for %s: install the debug packages (Debian: PACKAGE-dbgsym or -dbg;\n"+
-			"dpkg -S FILE prints the package), add --path or --debug-dir DIR, or set DEBUGINFOD_URLS and add --debuginfod\n", strings.Join(debug, ", "))
+		fmt.Fprintf(out, "\nno source lines for %s: install the debug packages\n(Debian: PACKAGE-dbgsym or -dbg; dpkg -S FILE prints the package), add --path\n"+
+			"or --debug-dir DIR, or set DEBUGINFOD_URLS and add --debuginfod\n", strings.Join(debug, ", "))
 	}
 }
 

@@ -116,5 +116,6 @@ reason is printed), 2 if nothing could be done.`,
 		}
 	}
 	command.Prepare(root)
+	command.FitHelp(root, func(cmd *cobra.Command) int { return outputOf(cmd).width() })
 	return root
 }

@@ -46,18 +46,20 @@ func (w *textFormat) register(b []byte, r *report.Register, padded bool) []byte 
 		b = pad(b, start, len("0x")+16+len(b)-start-len(value))
 	}
 	if r.Text != "" {
-		b = append(append(b, "  "...), w.target(&r.Target)...)
+		b = w.target(append(b, "  "...), &r.Target, targetIndent)
 	}
 	return b
 }
 
-// target is what is at an address.
-func (w *textFormat) target(t *report.Target) string {
-	text := plain(t.Text)
-	if t.Kind == report.KindFreed || t.Kind == report.KindUnmapped {
-		return w.paint.bad(text)
+// targetIndent is where the text about a register begins.
+const targetIndent = len("    rip   0x0000000000000000  ")
+
+// target appends what is at an address, behind so many columns.
+func (w *textFormat) target(b []byte, t *report.Target, at int) []byte {
+	if t.Kind != report.KindFreed && t.Kind != report.KindUnmapped {
+		return w.wrap(b, at, targetIndent, plain(t.Text))
 	}
-	return text
+	return w.paint.end(w.wrap(w.paint.begin(b, colorBad), at, targetIndent, plain(t.Text)))
 }
 
 func (w *textFormat) access(b []byte, a *report.Access) []byte {
@@ -71,7 +73,8 @@ func (w *textFormat) access(b []byte, a *report.Access) []byte {
 	if a.Size != 0 {
 		does += " " + countOf(a.Size, "byte", "bytes") + " at"
 	}
-	return fmt.Appendf(b, "  it %s %#x: %s\n", does, uint64(a.Address), w.target(&a.Target))
+	does = fmt.Sprintf("  it %s %#x: ", does, uint64(a.Address))
+	return append(w.target(append(b, does...), &a.Target, len(does)), '\n')
 }
 
 func (w *textFormat) instructions(b []byte, all []report.Instruction) []byte {

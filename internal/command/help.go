@@ -1,0 +1,56 @@
+package command
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+)
+
+// FitHelp has the help of root and of all commands below it fit the width of the terminal on
+// which it is printed; 0 is for none.
+func FitHelp(root *cobra.Command, width func(*cobra.Command) int) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		most, out := width(cmd), cmd.OutOrStdout()
+		if most == 0 {
+			help(cmd, args)
+			return
+		}
+		var text bytes.Buffer
+		cmd.SetOut(&text)
+		help(cmd, args)
+		cmd.SetOut(out)
+		_, _ = io.WriteString(out, fit(text.String(), most))
+	})
+}
+
+// described matches what precedes the description of a flag or a command.
+var described = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^ +(?:-\w, )?(?:--)?[a-z][\w-]*(?: [\w:=\[\]|-]+)?  +`)
+})
+
+// fit breaks the lines of help that are longer than width between words. They go on below
+// where a description begins, or the line itself.
+func fit(text string, width int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if n := len(described().FindString(line)); n > 0 && n < width/2 {
+			indent = n
+		}
+		for len(line)-1 > width { // without the end of the line
+			at := strings.LastIndexByte(line[:width+1], ' ')
+			if at <= indent {
+				break
+			}
+			b.WriteString(line[:at] + "\n")
+			line = strings.Repeat(" ", indent) + line[at+1:]
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
