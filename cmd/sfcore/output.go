@@ -31,6 +31,13 @@ func outputOf(cmd *cobra.Command) *output {
 	return o
 }
 
+// paged has the output of a command shown by a pager until what it returns is called.
+func paged(cmd *cobra.Command) (end func()) {
+	o := outputOf(cmd)
+	o.page(cmd)
+	return o.close
+}
+
 // width returns how many columns the terminal has; 0 for none. o may be nil.
 func (o *output) width() int {
 	if o == nil || o.terminal == nil {

@@ -92,6 +92,7 @@ type evaluated struct {
 }
 
 func (c *printCommand) run(cmd *cobra.Command, args []string) error {
+	defer paged(cmd)()
 	t, expressions, err := c.open(cmd.Context(), args)
 	if err != nil {
 		return err

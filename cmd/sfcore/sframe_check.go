@@ -58,6 +58,7 @@ func (c *checkCommand) run(cmd *cobra.Command, args []string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	defer paged(cmd)()
 	least := slices.Index(severities, c.least)
 	if least < 0 {
 		return fmt.Errorf("--severity: unknown severity %q; use error, warning or note", c.least)

@@ -67,6 +67,7 @@ func (c *compareCommand) run(cmd *cobra.Command, args []string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	defer paged(cmd)()
 	return c.eachFile(cmd, args, func(t *module.Set, out *bufio.Writer) (found bool, err error) {
 		compared := 0
 		for m := range t.All() {

@@ -81,6 +81,7 @@ func (c *dumpCommand) run(cmd *cobra.Command, name string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	defer paged(cmd)()
 	only, err := c.filter()
 	if err != nil {
 		return err
