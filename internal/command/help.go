@@ -34,11 +34,20 @@ var described = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // fit breaks the lines of help that are longer than width between words. They go on below
-// where a description begins, or the line itself.
+// where a description begins, or the line itself; in text, before the next line.
 func fit(text string, width int) string {
 	var b strings.Builder
+	rest := "" // of a line of text
 	for line := range strings.Lines(text) {
-		indent := len(line) - len(strings.TrimLeft(line, " "))
+		switch {
+		case rest == "":
+		case line == "\n" || line[0] == ' ':
+			b.WriteString(rest + "\n")
+		default:
+			line = rest + " " + line
+		}
+		rest = ""
+		indent, whole := len(line)-len(strings.TrimLeft(line, " ")), line
 		if n := len(described().FindString(line)); n > 0 && n < width/2 {
 			indent = n
 		}
@@ -50,7 +59,14 @@ func fit(text string, width int) string {
 			b.WriteString(line[:at] + "\n")
 			line = strings.Repeat(" ", indent) + line[at+1:]
 		}
+		if indent == 0 && line != whole {
+			rest = strings.TrimSuffix(line, "\n")
+			continue
+		}
 		b.WriteString(line)
+	}
+	if rest != "" {
+		b.WriteString(rest + "\n")
 	}
 	return b.String()
 }
