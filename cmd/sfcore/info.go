@@ -201,8 +201,8 @@ func writeHints(out *bufio.Writer, modules []report.Module) {
 		fmt.Fprint(out, "\n", strings.TrimPrefix(hint, "sfcore: "))
 	}
 	if len(debug) > 0 {
-		fmt.Fprintf(out, "\nno source lines for %s: install the debug packages\n(Debian: PACKAGE-dbgsym or -dbg; dpkg -S FILE prints the package), add --path\n"+
-			"or --debug-dir DIR, or set DEBUGINFOD_URLS and add --debuginfod\n", strings.Join(debug, ", "))
+		fmt.Fprintf(out, "\nno source lines for %s:\ninstall the debug packages (Debian: PACKAGE-dbgsym or -dbg; dpkg -S FILE prints\n"+
+			"the package), add --path or --debug-dir DIR, or set DEBUGINFOD_URLS\nand add --debuginfod\n", strings.Join(debug, ", "))
 	}
 }
 
