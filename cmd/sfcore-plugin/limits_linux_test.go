@@ -49,13 +49,13 @@ func startLimited(t *testing.T, flag string) *plugin.Client {
 // A process that takes too much memory ends its session. The plugin and its other
 // sessions go on, those with processes of the host too.
 func TestMemoryIsLimited(t *testing.T) {
-	c := startLimited(t, "-max-memory=40M")
+	c := startLimited(t, "-max-memory=64M")
 	before, err := c.Open(t.Context(), plugin.Spec{Core: good})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = c.Open(t.Context(), plugin.Spec{Core: crowd(t)})
-	const want = "the session takes 40.0 MiB of memory, which is what --max-memory allows"
+	const want = "the session takes 64.0 MiB of memory, which is what --max-memory allows"
 	if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
