@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"iter"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/report"
@@ -11,21 +12,34 @@ import (
 // the frame is not on the stack, but inferred from debug information. The registers of s
 // must have been recovered.
 func (s *Stack) Place(r *report.Thread, i int) (at Place, ok bool) {
-	if i < 0 || i >= len(r.Frames) || r.Frames[i].Method.Inferred() {
-		return Place{}, false
-	}
-	at.Stack = s
-	for j := range i { // of each physical frame, the inlined functions come first
-		switch f := &r.Frames[j]; {
-		case f.Inlined:
-			at.Inlined++
-		case !f.Method.Inferred():
-			at.Frame, at.Inlined = at.Frame+1, 0
-		default:
-			at.Inlined = 0
+	for n, found := range s.places(r) {
+		if n == i {
+			return found, true
 		}
 	}
-	return at, at.Frame < len(s.Frames)
+	return Place{}, false
+}
+
+// places yields the frames of r that are on the stack, by their numbers, and where they are.
+func (s *Stack) places(r *report.Thread) iter.Seq2[int, Place] {
+	return func(yield func(int, Place) bool) {
+		at := Place{Stack: s}
+		for i := range r.Frames { // of each physical frame, the inlined functions come first
+			f := &r.Frames[i]
+			inferred := f.Method.Inferred()
+			if !inferred && (at.Frame >= len(s.Frames) || !yield(i, at)) {
+				return
+			}
+			switch {
+			case f.Inlined:
+				at.Inlined++
+			case !inferred:
+				at.Frame, at.Inlined = at.Frame+1, 0
+			default:
+				at.Inlined = 0
+			}
+		}
+	}
 }
 
 // Place walks the stack of a thread, and returns the innermost frame that want accepts,
@@ -35,9 +49,8 @@ func (w *Walker) Place(th *core.Thread, want func(*report.Frame) bool) (at *Plac
 	s := w.Walk(th)
 	w.RecoverRegisters(s)
 	r = w.Describe(s, false)
-	for i := range r.Frames {
-		found, ok := s.Place(r, i)
-		if ok && (want != nil && want(&r.Frames[i]) || want == nil && len(w.process.Scopes(s, found.Frame)) > 0) {
+	for i, found := range s.places(r) {
+		if want != nil && want(&r.Frames[i]) || want == nil && len(w.process.Scopes(s, found.Frame)) > 0 {
 			return &found, r
 		}
 	}

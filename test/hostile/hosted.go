@@ -155,6 +155,14 @@ func hosted() []input {
 		{"plugin-groups-twice", "twice for them, with variables", false, with(long, func(h *host) {
 			together(2, func(int) { h.call(second+"Groups", field(session1[:2:2], 3, 1)) })
 		})},
+		{"plugin-evaluate", "a host evaluates 256 expressions of 4,000 characters in the last frame of such a stack, 4 times at once", false, with(long, func(h *host) {
+			request := field(session1[:2:2], 3, 262143)
+			for i := range 256 {
+				text := []string{strings.Repeat("(", 4000), strings.Repeat("-", 3999) + "1", strings.Repeat("1+", 1999) + "1", strings.Repeat("*", 3995) + "$rip"}[i%4]
+				request = append(request, path(4, text)...)
+			}
+			together(4, func(int) { h.call(second+"Evaluate", request) })
+		})},
 		{"plugin-evaluate-arrays", "a host asks for as many elements as there can be, 100 times", false, with(small, func(h *host) {
 			request := append(session1[:2:2], path(4, "*(char (*)[9223372036854775807])0x400000")...)
 			request = append(request, path(4, "((char *)0x400000)[0]@9223372036854775807")...)
