@@ -6,7 +6,8 @@ import (
 )
 
 // contour takes a message that is too large to keep, and keeps what it says of itself:
-// its members that are short. They are written as JSON.
+// its members that are short. They are written as JSON. A [json.Decoder] would keep the
+// long ones, too.
 type contour struct {
 	members []byte // an object without its end
 

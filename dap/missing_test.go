@@ -72,6 +72,19 @@ func TestMissingProgram(t *testing.T) {
 	}
 }
 
+// Who wants files to be fetched, and has named no server, is not told to want it.
+func TestMissingServers(t *testing.T) {
+	t.Setenv("DEBUGINFOD_URLS", "")
+	config := corpus("amd64-v3-threads")
+	config["sourceMap"] = map[string]string{"/srv/corpus": "/no/such"}
+	config["debuginfod"] = true
+	c, stopped := open(t, config)
+	text, _ := c.page(&c.frames(stopped.ThreadId)[0])
+	if !strings.Contains(text, "on no server, since DEBUGINFOD_URLS names none") || strings.Contains(text, `"debuginfod": true`) {
+		t.Errorf("got %s", strings.TrimLeft(text, "\n"))
+	}
+}
+
 // A call of null has no module, and a page all the same.
 func TestNoModule(t *testing.T) {
 	c, stopped := open(t, corpus("amd64-v3-null-1"))

@@ -55,7 +55,7 @@ func (s *session) moduleList(ctx context.Context, args *godap.ModulesArguments) 
 }
 
 // sendModules tells the client of all modules, which are new or changed, while
-// it asks for stacks. fetches is whether missing files are fetched.
+// it asks for stacks. fetches is whether the user wants missing files to be fetched.
 func (s *session) sendModules(snap *snapshot, reason string, fetches bool) {
 	var missing []report.Module
 	for m := range snap.process.Modules() {
