@@ -26,8 +26,8 @@ const (
 	tailShare = 64
 	// maxPrivateStacks bounds them in a core that is sent to others, and is made in memory.
 	maxPrivateStacks = 64 << 20
-	// maxPrivateModules bounds the modules whose headers are in such a core: no report is
-	// read that has more.
+	// maxPrivateModules bounds the modules whose headers are in such a core. Large
+	// processes have a thousand.
 	maxPrivateModules = 1 << 14
 	// leastShare is what is kept of every stack, in bytes, as long as there is room.
 	leastShare = 2 * pageSize
