@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -280,4 +281,41 @@ func TestWrongFile(t *testing.T) {
 			t.Errorf("got match %v, problems %v; want mismatch and one problem", m.Match, m.Problems)
 		}
 	}
+}
+
+// Without its files no stack passes for complete of which the files show more, unless a
+// frame is said to be a guess.
+func TestCorpusWithoutFiles(t *testing.T) {
+	complete := 0
+	cases(t, func(t *testing.T, name string, _ *expected) {
+		img, err := core.Open(context.Background(), filepath.Join(coresDir, name, "core.zst"), core.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		without := process.New(img, process.Options{Sysroot: t.TempDir()})
+		defer without.Close()
+		with := openCase(t, name, process.Options{})
+		for i, th := range without.Threads() {
+			s, err := without.Stack(th.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			guessed := slices.ContainsFunc(s.Frames, func(f unwind.Frame) bool { return f.Trust == unwind.Guess })
+			if !s.Stop.Complete() || guessed {
+				continue
+			}
+			complete++
+			want, err := with.Stack(with.Threads()[i].ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(s.Frames) < len(want.Frames) {
+				t.Errorf("thread %d: %d frames pass for complete, and with its files it has %d", th.ID, len(s.Frames), len(want.Frames))
+			}
+		}
+	})
+	if complete == 0 {
+		t.Error("no stack is complete, so that this tests nothing")
+	}
+	t.Logf("%d stacks are complete", complete)
 }

@@ -41,12 +41,15 @@ func (s *Stepper) atBase(c *unwind.Cursor, sp uint64, row *arch.Row) bool {
 			return true
 		}
 		ra &^= c.PACMask
-		code, err := c.Code.Bytes(ra-disasm.CallSize, disasm.CallSize)
-		if err != nil || !a.EndsInCall(code) {
-			continue
-		}
 		place := c.Find(ra - 1)
 		if !place.Executable {
+			continue
+		}
+		code, err := c.Code.Bytes(ra-disasm.CallSize, disasm.CallSize)
+		switch {
+		case err != nil:
+			return false // it may be a return address: the file of the code is missing
+		case !a.EndsInCall(code):
 			continue
 		}
 		cfa := at - uint64(a.FramePointer.RA.Off)
@@ -82,7 +85,14 @@ func (s *Stepper) startsProcess(c *unwind.Cursor, at uint64) bool {
 	if err != nil || n == 0 || n > maxArgs || at%16 != 0 {
 		return false
 	}
-	at += 8 + 8*n
+	for range n { // a return address among them would be of a function in between
+		at += 8
+		s.work++
+		if arg, err := c.Mem.Uint64(at); err != nil || arg == 0 || s.work > maxCodeWork || c.Find(arg).Executable {
+			return false
+		}
+	}
+	at += 8
 	if end, err := c.Mem.Uint64(at); err != nil || end != 0 {
 		return false
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/sfcore/sfcore/arch"
+	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -124,6 +126,8 @@ func TestStartsProcess(t *testing.T) {
 		{"no arguments, where they would be", at, []uint64{0, 0, 0, 0, 9, entry}, entry, false},
 		{"misaligned", at + 8, whole, entry, false},
 		{"arguments without an end", at, with(3, str), entry, false},
+		{"a return address among the arguments", at, with(2, codeAt+0x20), entry, false},
+		{"a 0 among the arguments", at, with(2, 0), entry, false},
 		{"an environment without a program behind it", at, with(11, codeAt), entry, false},
 		{"an environment of nothing", at, []uint64{1, str, 0, 0, 6, 4096, 9, entry}, entry, true},
 		{"the entry as another word", at, with(10, 3), entry, false},
@@ -213,6 +217,9 @@ func TestAtBase(t *testing.T) {
 		{"behind what cannot be read", stackAt, map[uint64][]uint64{stackAt + 0x18: {ra}}, func(p *process, _ *unwind.Cursor) { p.mem.Faults = map[uint64]int{stackAt + 8: 0} }, ""},
 		{"behind an address of code", stackAt, map[uint64][]uint64{stackAt + 0x8: {codeAt + 0x300}, stackAt + 0x18: {ra}}, nil, "cfa=rsp+32 ra=*(c-8) fp=u"},
 		{"behind an address of no code", stackAt, map[uint64][]uint64{stackAt + 0x8: {0x90000}, stackAt + 0x18: {ra}}, nil, "cfa=rsp+32 ra=*(c-8) fp=u"},
+		{"behind an address of code that is missing", stackAt, map[uint64][]uint64{stackAt + 0x8: {codeAt + 0x300}, stackAt + 0x20: vector}, func(_ *process, c *unwind.Cursor) {
+			c.Code = &memreader.Words{R: &testkit.Memory{}}
+		}, ""},
 		{"called by the last instruction of the code", stackAt, map[uint64][]uint64{stackAt + 0x18: {codeAt + areaSize}}, func(p *process, _ *unwind.Cursor) {
 			p.call(codeAt + areaSize - 5)
 			p.module.Entry = codeAt + areaSize - 5
