@@ -117,7 +117,7 @@ func (p *Process) load(words *memreader.Words, addr uint64, size int) (uint64, b
 // addStack adds what the stack of a thread tells: its functions, and what those noted.
 func (p *Process) addStack(f *cause.Facts, th *core.Thread) {
 	w := p.NewWalker()
-	w.unwinder.MaxFrames = min(factFrames, w.unwinder.MaxFrames)
+	w.unwinder.MaxFrames = factFrames // however few are asked for
 	stack := w.Walk(th)
 	w.prepare(stack)
 	thrown := uint64(0) // the end of the frame that threw

@@ -99,8 +99,8 @@ trust it.
   sfcore bt --path ./build core.zst   find programs and libraries below ./build
   sfcore info core.1234               say why the process stopped; list its modules
 
-Exit status: 0 if every stack is complete, 1 if the output is incomplete (the
-reason is printed), 2 if nothing could be done.`,
+Exit status: 0 if every stack is complete, or ends where --max-frames says, 1 if the
+output is incomplete (the reason is printed), 2 if nothing could be done.`,
 		Version:       version.Get().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,

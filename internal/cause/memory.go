@@ -160,7 +160,7 @@ func stackOverflow(f *Facts) *Cause {
 	}
 	return &Cause{
 		"stack-overflow", fmt.Sprintf("the stack is full: an access to %#x, below the stack, which begins at %#x", at, stack.Lo),
-		append(evidence, fmt.Sprintf("%d frames are in this stack", f.framesIn(stack))),
+		append(evidence, fmt.Sprintf("at least %d frames are in this stack", f.framesIn(stack))),
 	}
 }
 
