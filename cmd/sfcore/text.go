@@ -51,12 +51,15 @@ func (w *textFormat) head(r *report.Document) []byte {
 		if p.Signal.Evidence != "" {
 			b = append(w.wrap(append(b, "  "...), 2, furtherIndent, "because "+plain(p.Signal.Evidence)), '\n')
 		}
-	case r.Source.Kind == "core":
+	case r.Source.Kind == "core" && r.Source.Truncated == nil: // else it may have been there
 		b = append(b, "no signal is recorded, as in a core that gcore has written of a live process\n"...)
 	}
 	if lost := r.Source.Truncated; lost != nil {
-		b = fmt.Appendf(b, "the core file is truncated: %d bytes are missing, with memory of %d mappings and of the stacks of %d threads\n",
-			r.Source.Missing, lost.MappingCount, len(lost.Threads))
+		b = fmt.Appendf(b, "the core file is truncated: it lacks %s, with memory of %s", count(int(r.Source.Missing), "byte"), count(lost.MappingCount, "mapping"))
+		if n := len(lost.Threads); n > 0 {
+			b = fmt.Appendf(b, " and of the stacks of %s", count(n, "thread"))
+		}
+		b = append(b, '\n')
 	}
 	return b
 }

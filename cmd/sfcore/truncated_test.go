@@ -78,7 +78,7 @@ func TestTruncatedCore(t *testing.T) {
 		}
 	}
 
-	summary := fmt.Sprintf("the core file is truncated: %d bytes are missing, with memory of %d mappings and of the stacks of %d threads\n",
+	summary := fmt.Sprintf("the core file is truncated: it lacks %d bytes, with memory of %d mappings and of the stacks of %d threads\n",
 		missing, lost.MappingCount, len(lost.Threads))
 	for _, command := range []string{"bt", "info"} {
 		stdout, stderr, code := sfcore(append(append([]string{command}, args...), file)...)
