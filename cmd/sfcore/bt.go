@@ -347,10 +347,11 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 	}
 	sayProblems(cmd.ErrOrStderr(), t)
 	if cut > 0 {
-		if head.Modules == nil {
-			head.Modules = describeModules(t)
+		modules := head.Modules
+		if modules == nil {
+			modules = firstModules(t, maxHinted)
 		}
-		fmt.Fprint(cmd.ErrOrStderr(), noFiles(head.Modules))
+		fmt.Fprint(cmd.ErrOrStderr(), noFiles(modules))
 	}
 	c.filter.say(cmd.ErrOrStderr(), shown, len(t.Threads()))
 	if cut+guessed > 0 {

@@ -26,6 +26,7 @@ type infoCommand struct {
 	pid    int
 	fuse   bool
 	format string
+	most   int // modules that are listed; 0 for all
 }
 
 func newInfoCommand() *cobra.Command {
@@ -88,7 +89,7 @@ func (c *infoCommand) run(cmd *cobra.Command, args []string) error {
 
 // print prints what is known of a process.
 func (c *infoCommand) print(cmd *cobra.Command, t *process.Process, width int) error {
-	head, modules := t.Head(), describeModules(t)
+	head, modules := t.Head(), firstModules(t, c.most)
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	if c.format == "json" {
 		head.Threads, head.Modules, head.Problems = []report.Thread{}, modules, t.Problems()
@@ -208,6 +209,10 @@ func writeHints(out *bufio.Writer, modules []report.Module) {
 
 // maxNamed is how many modules a hint names.
 const maxNamed = 10
+
+// maxHinted bounds the modules of which a hint says that their files are missing: to look
+// for a million takes seconds.
+const maxHinted = 1 << 14
 
 // noFiles says how to get missing files, "" if there are none.
 func noFiles(modules []report.Module) string {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
@@ -32,6 +30,16 @@ func (jsonLines) separator() string { return "" }
 func (jsonLines) tail(r *report.Document) []byte { return document.TailLine(r) }
 
 // describeModules returns all modules; never nil.
-func describeModules(p *process.Process) []report.Module {
-	return slices.AppendSeq([]report.Module{}, p.Modules())
+func describeModules(p *process.Process) []report.Module { return firstModules(p, 0) }
+
+// firstModules describes the modules of a process: up to so many, or all for 0. Each is
+// looked for when it is described.
+func firstModules(p *process.Process, most int) []report.Module {
+	modules := []report.Module{}
+	for m := range p.Modules() {
+		if modules = append(modules, m); len(modules) == most {
+			break
+		}
+	}
+	return modules
 }

@@ -214,7 +214,7 @@ func (c *reportBugCommand) describe(ctx context.Context, b *bugReport, p *proces
 		return err
 	}
 	if b.info, err = printed(ctx, func(cmd *cobra.Command) error {
-		return (&infoCommand{format: "text"}).print(cmd, p, 0)
+		return (&infoCommand{format: "text", most: shrink.MaxPrivateModules}).print(cmd, p, 0)
 	}); err != nil {
 		return err
 	}

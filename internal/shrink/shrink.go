@@ -139,8 +139,8 @@ func (s *Shrinker) core(ctx context.Context, w io.Writer, opts process.Options) 
 	_ = waits.Waiting()
 	var modules []report.Module
 	for m := range p.Modules() {
-		if s.private && len(modules) == maxPrivateModules {
-			s.leaveOut("the headers of modules beyond the first %d", maxPrivateModules)
+		if s.private && len(modules) == MaxPrivateModules {
+			s.leaveOut("modules beyond the first %d", MaxPrivateModules)
 			break
 		}
 		modules = append(modules, m)

@@ -26,9 +26,9 @@ const (
 	tailShare = 64
 	// maxPrivateStacks bounds them in a core that is sent to others, and is made in memory.
 	maxPrivateStacks = 64 << 20
-	// maxPrivateModules bounds the modules whose headers are in such a core. Large
+	// MaxPrivateModules bounds the modules whose headers are in such a core. Large
 	// processes have a thousand.
-	maxPrivateModules = 1 << 14
+	MaxPrivateModules = 1 << 14
 	// leastShare is what is kept of every stack, in bytes, as long as there is room.
 	leastShare = 2 * pageSize
 )
