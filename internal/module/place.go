@@ -109,7 +109,8 @@ func (s *Set) searchSites(addr uint64) int {
 	return sort.Search(len(s.sites), func(i int) bool { return s.sites[i].lo > addr }) - 1
 }
 
-// fileMemory reads the files of modules at the addresses where they are mapped.
+// fileMemory reads the files of modules at the addresses where they are mapped, and
+// the global offset tables of a live process.
 type fileMemory Set
 
 var errNoFileBytes = errors.New("not in a file at hand")
@@ -120,7 +121,8 @@ func (s *fileMemory) ReadMem(p []byte, addr uint64) (int, error) {
 	for n < len(p) {
 		mem, base := s.View(addr + uint64(n))
 		if mem == nil {
-			return n, errNoFileBytes
+			k, err := (*Set)(s).readSlots(p[n:], addr+uint64(n))
+			return n + k, err
 		}
 		n += copy(p[n:], mem[addr+uint64(n)-base:])
 	}

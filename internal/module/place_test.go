@@ -7,6 +7,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/testkit"
+	"github.com/sfcore/sfcore/memreader"
 	"github.com/sfcore/sfcore/unwind"
 )
 
@@ -47,6 +48,38 @@ func TestFileMemory(t *testing.T) {
 		at.trace = headers{f} // of an image that is in memory only
 		if mem, base := mem.View(0x71fff); mem != nil || base != 0 {
 			t.Errorf("got %d bytes at %#x of an image in memory", len(mem), base)
+		}
+	}
+}
+
+// readable is memory of which all can be read: each byte is the lowest of its address.
+type readable struct{}
+
+func (readable) ReadMem(p []byte, addr uint64) (int, error) {
+	for i := range p {
+		p[i] = byte(addr + uint64(i))
+	}
+	return len(p), nil
+}
+
+// A live process is asked for the global offset tables of modules, and for nothing else.
+func TestSlotsOfLive(t *testing.T) {
+	for _, process := range []memreader.Reader{readable{}, nil} {
+		s := &Set{img: &core.Image{Process: process}}
+		at := &site{set: s, lo: 0x70000, hi: 0x73000, bias: 0x70000}
+		at.once.Do(func() {
+			at.module = &Module{names: &names{}, Tables: unwind.Module{Slots: []unwind.Range{{Lo: 0x71000, Hi: 0x71018}, {Lo: 0x72004, Hi: 0x72010}}}}
+		})
+		s.sites = []*site{at}
+		for addr, want := range map[uint64]int{0x71000: 16, 0x71008: 16, 0x71010: 8, 0x71018: 0, 0x70fff: 0, 0x72000: 0, 0x72004: 12, 0x6fff8: 0, 0x73000: 0} {
+			var got [16]byte
+			if process == nil {
+				want = 0
+			}
+			n, err := (*fileMemory)(s).ReadMem(got[:], addr)
+			if n != want || (err == nil) != (n == len(got)) || n > 0 && got[n-1] != byte(addr+uint64(n)-1) {
+				t.Errorf("%#x: got %d bytes % x, %v, want %d", addr, n, got, err, want)
+			}
 		}
 	}
 }

@@ -104,7 +104,8 @@ func newResolver(img *core.Image, opts *Options) *resolve.Resolver {
 func (s *Set) Image() *core.Image { return s.img }
 
 // Memory reads the memory of the process. If the image does not have the bytes at an
-// address, they come from the file that was mapped there.
+// address, they come from the file that was mapped there, and global offset tables of
+// a live process from the process.
 func (s *Set) Memory() memreader.Reader { return s.mem }
 
 // Resolver proposes further files, such as sources. It is nil for a set that

@@ -192,8 +192,12 @@ func (p *program) check(t *testing.T, want string) {
 	}
 	if out, err := exec.Command("gcore", "-o", filepath.Join(p.dir, "gcore"), p.pid()).CombinedOutput(); err != nil {
 		t.Logf("no core of gcore: %v\n%s", err, out)
-	} else if got := p.said(t, filepath.Join(p.dir, "gcore."+p.pid())); got != want {
-		t.Errorf("gcore: got\n%s\nwant\n%s", got, want)
+	} else {
+		core := filepath.Join(p.dir, "gcore."+p.pid())
+		if got := p.said(t, core); got != want {
+			t.Errorf("gcore: got\n%s\nwant\n%s", got, want)
+		}
+		p.checkStacks(t, core)
 	}
 	if p.catches {
 		return
@@ -202,6 +206,36 @@ func (p *program) check(t *testing.T, want string) {
 		t.Log("no core of the kernel: core_pattern does not name a file in the directory of the program")
 	} else if got := p.said(t, core); got != want {
 		t.Errorf("core: got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// checkStacks compares the stacks of the live process with those of its core: the
+// threads with names wait, in functions that mostly make tail calls.
+func (p *program) checkStacks(t *testing.T, core string) {
+	t.Helper()
+	stacks := func(args ...string) map[int]string {
+		var r report.Document
+		if err := json.Unmarshal(bt(t, append(args, "--format", "json")...), &r); err != nil {
+			t.Fatal(err)
+		}
+		all := map[int]string{}
+		for i := range r.Threads {
+			th := &r.Threads[i]
+			if p.names[th.TID] == "" {
+				continue
+			}
+			for j := range th.Frames {
+				f := &th.Frames[j]
+				all[th.TID] += fmt.Sprintf("\n%s %s %s", f.Function, f.Method, f.Trust)
+			}
+		}
+		return all
+	}
+	live, dumped := stacks("-p", p.pid()), stacks(core)
+	for id, want := range dumped {
+		if live[id] != want {
+			t.Errorf("thread %d: got of the live process%s\nof its core%s", id, live[id], want)
+		}
 	}
 }
 
