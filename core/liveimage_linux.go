@@ -14,9 +14,10 @@ import (
 // image makes an image from the copies of the visit, which it then owns.
 func (v *visit) image() *Image {
 	v.files.hold(v.dir, v.maps)
+	present := &presentMemory{v.mem, v.mem.lose}
 	img := &Image{
 		Arch: v.arch, PID: v.dir.pid, Name: v.name(), Auxv: v.auxv,
-		Command: v.command, Executable: v.executable, Live: &v.snap, Process: v.mem,
+		Command: v.command, Executable: v.executable, Live: &v.snap, Process: present,
 		Mappings: make([]Mapping, len(v.maps)),
 		Problems: v.files.problems,
 		OnClose:  v.close,
@@ -30,7 +31,7 @@ func (v *visit) image() *Image {
 		img.Mappings[i].File = v.files.name(m)
 		img.Mappings[i].Unanswering = v.files.doubt(m) != ""
 	}
-	img.Mem = &liveMemory{Space: v.space(), process: v.mem, image: img, visit: v}
+	img.Mem = &liveMemory{Space: v.space(), process: present, image: img, visit: v}
 	for i := range v.tracees {
 		if v.tracees[i].step != ended {
 			img.Threads = append(img.Threads, v.thread(i))
