@@ -112,11 +112,7 @@ bench-growth: ## measure how the time grows with the core, into bench/record and
 	go run ./bench growth -record bench/record/$$(date +%F)-growth.md -plot docs/images/growth.svg
 
 benchcmp: ## compare the benchmarks of PKG=./... with those of BASE=main
-	@old=$$(mktemp -d) && trap "git worktree remove --force $$old/tree; rm -rf $$old" EXIT && \
-	git worktree add --quiet --detach $$old/tree $(BASE) && \
-	(cd $$old/tree && go test -run='^$$' -bench=. -count=$(COUNT) $(PKG)) >$$old/old.txt && \
-	go test -run='^$$' -bench=. -count=$(COUNT) $(PKG) >$$old/new.txt && \
-	$(TOOL) benchstat $(BASE)=$$old/old.txt here=$$old/new.txt
+	@COUNT=$(COUNT) PKG="$(PKG)" bench/compare $(BASE)
 
 cover: ## show how much of each package its tests reach
 	go test -cover ./...
