@@ -31,11 +31,13 @@ func TestVersions(t *testing.T) {
 		t.Errorf("got %d, %s%s", code, stdout, stderr)
 	}
 	say("sfcore-delve", "sfcore-delve version 0.0.9 (go)")
+	say("sfcore-fleet", "sfcore-fleet version 0.0.8 (go)")
 	say("sfcore-plugin", "usage")
 	stdout, _, code = sfcore("version")
 	for _, want := range []string{
 		"\nsfcore-crash   " + own + "\n",
 		"sfcore-delve: 0.0.9: this is not version " + own + "; install all programs",
+		"sfcore-fleet: 0.0.8: this is not version " + own + "; install all programs",
 		"sfcore-plugin does not say its version\n",
 	} {
 		if !strings.Contains(stdout, want) || code != exitIncomplete {
@@ -47,7 +49,7 @@ func TestVersions(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &doc); err != nil || code != exitIncomplete {
 		t.Fatalf("got %d, %v: %s", code, err, stdout)
 	}
-	if doc.Schema != "sfcore.version/1" || doc.Version != own || len(doc.Programs) != 3 || doc.Programs[1].Version != "0.0.9" || doc.Programs[1].Problem == "" || doc.Programs[0].Problem != "" {
+	if doc.Schema != "sfcore.version/1" || doc.Version != own || len(doc.Programs) != 4 || doc.Programs[1].Version != "0.0.9" || doc.Programs[1].Problem == "" || doc.Programs[0].Problem != "" {
 		t.Errorf("got %+v", doc)
 	}
 }

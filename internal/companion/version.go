@@ -12,7 +12,7 @@ import (
 )
 
 // Names are the programs that belong to sfcore.
-var Names = []string{"sfcore-crash", "sfcore-delve", "sfcore-plugin"}
+var Names = []string{"sfcore-crash", "sfcore-delve", "sfcore-fleet", "sfcore-plugin"}
 
 // versionVar tells a companion the version of the program that starts it.
 const versionVar = "SFCORE_VERSION"
