@@ -126,7 +126,7 @@ stays stopped. Start dlv with --accept-multiclient, or it ends when sfcore does.
 	f.BoolVar(&c.group, "group", false, "print threads with the same stack once: the crashed thread, then the most frequent stack first")
 	f.BoolVar(&c.state, "state", false, "with text: print threads that wait for the same together, or are in the same function, and the same stack once")
 	f.Var((*threadIDs)(&c.threads), "thread", "print only thread `TID` (repeatable)")
-	f.Var(&c.frames, "frames", "with text: print the innermost `N` frames of each stack, with -N the outermost, or all, also those that a recursion repeats")
+	f.Var(&c.frames, "frames", "with text and markdown: print the innermost `N` frames of each stack, with -N the outermost, or all, also those that a recursion repeats")
 	f.Var(&c.columns, "columns", "with text and markdown: print these columns of frames, of "+columnNames())
 	f.BoolVar(&c.columns.short, "short", false, "with text and markdown: print only functions, files and lines, for mails and tickets")
 	f.IntVar(&c.source, "source", -1, "print the source line of every frame, and `N` lines around it")
@@ -179,8 +179,8 @@ func (c *btCommand) run(cmd *cobra.Command, args []string) (err error) {
 	if cmd.Flags().Changed("source") && c.source < 0 {
 		return fmt.Errorf("--source %d: must not be negative", c.source)
 	}
-	if c.frames != (part{}) && c.format != "text" {
-		return fmt.Errorf("--frames needs --format text; --max-frames ends the stacks of every format")
+	if c.frames != (part{}) && c.format != "text" && c.format != "markdown" {
+		return errors.New("--frames needs --format text or markdown; --max-frames ends the stacks of every format")
 	}
 	if (c.columns.list != nil || c.columns.short) && c.format != "text" && c.format != "markdown" {
 		return errors.New("--columns and --short need --format text or markdown")

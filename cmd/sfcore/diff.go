@@ -279,9 +279,7 @@ func (w *diffText) stack(s *diff.Stack) {
 			b = w.text.ids(b, "  "+side.name+" ids ", display.IDs(side.ids))
 		}
 	}
-	for i := range s.Frames {
-		b = w.text.frame(b, &s.Frames[i])
-	}
+	b = w.text.frames(b, s.Frames)
 	_, _ = w.out.Write(w.text.stop(b, &s.Stop))
 }
 
@@ -334,8 +332,6 @@ func (w *diffText) course(c *diff.Course, what string) {
 	if len(c.Stayed) > 0 {
 		b = w.text.ids(b, "  ids ", display.IDs(c.Stayed))
 	}
-	for i := range c.Frames {
-		b = w.text.frame(b, &c.Frames[i])
-	}
+	b = w.text.frames(b, c.Frames)
 	_, _ = w.out.Write(w.text.stop(b, &c.Stop))
 }

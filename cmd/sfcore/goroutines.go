@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -30,6 +31,7 @@ type goroutinesCommand struct {
 	format string
 	color  string
 	ids    []int64
+	part   part
 	group  bool
 	all    bool
 	locals bool
@@ -91,6 +93,7 @@ how long the process stood still. Variables on the heap may need more --memory.`
 	f.BoolVar(&c.all, "all", false, "also print the goroutines of Go's runtime, and the variables of its functions")
 	f.Int64SliceVar(&c.ids, "goroutine", nil, "print only goroutine `ID` (repeatable)")
 	f.Lookup("goroutine").DefValue = ""
+	f.Var(&c.part, "frames", "with text: print the innermost `N` frames of each stack, with -N the outermost, or all, also those that a recursion repeats")
 	for name, values := range map[string][]string{"format": formats, "color": whens} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -100,6 +103,9 @@ how long the process stood still. Variables on the heap may need more --memory.`
 func (c *goroutinesCommand) run(cmd *cobra.Command, args []string) error {
 	if err := checkFormat(formats, c.format, c.group, c.redact, c.locals); err != nil {
 		return err
+	}
+	if c.part != (part{}) && c.format != "text" {
+		return errors.New("--frames needs --format text; --max-frames ends the stacks of every format")
 	}
 	show := outputOf(cmd)
 	paint, err := newPainter(c.color, show)
@@ -116,7 +122,7 @@ func (c *goroutinesCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	defer t.Close()
 	l := &goroutineLister{command: c, process: t, out: bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)}
-	l.form = newGoroutineFormat(c.format, textFormat{paint: paint, width: show.width()})
+	l.form = newGoroutineFormat(c.format, textFormat{paint: paint, width: show.width(), part: c.part})
 	if l.picture = newPicture(c.format, picture.Goroutines, c.redact, c.hidden(args)...); l.picture != nil {
 		hideMappings(l.picture, t)
 	}

@@ -68,8 +68,12 @@ func (w *goroutineText) goroutine(r *report.Goroutine) []byte {
 	if len(r.IDs) > 1 {
 		b = w.ids(b, "  ids ", display.IDs(r.IDs))
 	}
-	for i := range r.Frames {
-		f := &r.Frames[i]
+	for p := range w.part.pieces(len(r.Frames), func(i int) *report.Frame { return &r.Frames[i].Frame }) {
+		if p.index < 0 {
+			b = w.note(b, p)
+			continue
+		}
+		f := &r.Frames[p.index]
 		b = w.frame(b, &f.Frame)
 		for _, v := range f.Variables {
 			b = w.variable(b, v.Name, v.Type, v.Value, v.Err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -86,14 +87,21 @@ func (m *markdownFormat) frames(r *document.Thread) (b []byte) {
 	if len(r.TIDs) > 1 {
 		b = m.text.ids(b, "  ids ", display.IDs(r.TIDs))
 	}
-	for i := range r.Frames {
-		if left := len(r.Frames) - firstFrames - lastFrames; left > 1 && i >= firstFrames && i < firstFrames+left {
-			if i == firstFrames {
-				b = fmt.Appendf(b, "  ... %d frames are left out\n", left)
-			}
+	pieces := slices.Collect(m.text.part.pieces(len(r.Frames), func(i int) *report.Frame { return &r.Frames[i] }))
+	if left := len(pieces) - firstFrames - lastFrames; left > 1 && m.text.part == (part{}) {
+		middle := piece{index: -1}
+		for _, p := range pieces[firstFrames : firstFrames+left] {
+			middle.frames += p.frames
+		}
+		middle.note = fmt.Sprintf("%d frames are left out (--frames all)", middle.frames)
+		pieces = slices.Replace(pieces, firstFrames, firstFrames+left, middle)
+	}
+	for _, p := range pieces {
+		if p.index < 0 {
+			b = m.text.note(b, p)
 			continue
 		}
-		b = m.frame(b, &r.Frames[i])
+		b = m.frame(b, &r.Frames[p.index])
 	}
 	return m.text.stop(b, &r.Stop)
 }

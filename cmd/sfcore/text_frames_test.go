@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"regexp"
@@ -8,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sfcore/sfcore/internal/diff"
 	"github.com/sfcore/sfcore/internal/display"
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/report"
 )
 
@@ -40,7 +43,8 @@ func TestTextFrames(t *testing.T) {
 		{"abcdabcdabcdabcd", "", false, "0 1 2 3 [last 4 frames 3 times]"},
 		{strings.Repeat("abcdefghijklmnop", 5) + "z", "", false, "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 [last 16 frames 4 times]80 "},
 		{strings.Repeat("a", 10) + strings.Repeat("b", 10), "", false, "0 [last frame 9 times]10 [last frame 9 times]"},
-		{"abbbbbbbbb", "", true, "0 1 2 3 4 5 6 7 8 9 "},
+		{"abbbbbbbbb", "", true, "0 1 [last frame 8 times]"},
+		{"abbbbbbbbb", "all", true, "0 1 2 3 4 5 6 7 8 9 "},
 		{"abbbbbbbbb", "all", false, "0 1 2 3 4 5 6 7 8 9 "},
 		{"abcdef", "2", false, "0 1 [4 frames are out]"},
 		{"abcdef", "-2", false, "[4 frames are out]4 5 "},
@@ -62,6 +66,65 @@ func TestTextFrames(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s, %q: got %q, want %q", tt.pcs, tt.frames, got, tt.want)
 		}
+	}
+}
+
+// Every text folds a recursion, and says how to see all of it where there is more to see.
+func TestFoldedEverywhere(t *testing.T) {
+	plainFrames, full := framesOf("abbbbbbbbbc"), framesOf("abbbbbbbbbc")
+	var ofGo []report.GoroutineFrame
+	for i := range full {
+		full[i].Variables = []report.Variable{{Name: "n", Value: "x"}}
+		full[i].Rule = "cfa=rsp+8"
+		ofGo = append(ofGo, report.GoroutineFrame{Frame: plainFrames[i]})
+	}
+	thread := func(frames []report.Frame) *document.Thread {
+		return &document.Thread{Thread: &report.Thread{Frames: frames}}
+	}
+	diffed := func(write func(*diffText)) string {
+		var b bytes.Buffer
+		out := bufio.NewWriter(&b)
+		write(&diffText{out, textFormat{}})
+		_ = out.Flush()
+		return b.String()
+	}
+	const folded, hinted = "  ... the last frame 8 times more\n", "  ... the last frame 8 times more (--frames all)\n"
+	all := textFormat{part: part{all: true}}
+	for what, tt := range map[string]struct{ got, want string }{
+		"text":          {string((&textFormat{}).thread(nil, thread(plainFrames))), folded},
+		"--full":        {string((&textFormat{}).thread(nil, thread(full))), hinted},
+		"-v":            {string((&textFormat{verbose: true}).thread(nil, thread(full))), hinted},
+		"markdown":      {string(newMarkdown(textFormat{}).thread(nil, thread(plainFrames))), folded},
+		"markdown, all": {string(newMarkdown(all).thread(nil, thread(plainFrames))), ""},
+		"goroutines":    {string((&goroutineText{textFormat{}}).goroutine(&report.Goroutine{Frames: ofGo})), folded},
+		"diff":          {diffed(func(w *diffText) { w.stack(&diff.Stack{Frames: plainFrames}) }), folded},
+		"diff of many":  {diffed(func(w *diffText) { w.course(&diff.Course{Frames: plainFrames}, "") }), folded},
+	} {
+		if strings.Contains(tt.got, "#9") == (tt.want != "") || !strings.Contains(tt.got, tt.want) || !strings.Contains(tt.got, "#10") {
+			t.Errorf("%s: want %q in %s", what, tt.want, tt.got)
+		}
+	}
+}
+
+// A ticket has the ends of a long stack, in which a recursion counts as a line.
+func TestMarkdownOfDeepStacks(t *testing.T) {
+	thread := func(m *markdownFormat, frames []report.Frame) string {
+		return string(m.thread(nil, &document.Thread{Thread: &report.Thread{Frames: frames}}))
+	}
+	deep := framesOf(strings.Repeat("a", 500) + "bcd")
+	if text := thread(newMarkdown(textFormat{}), deep); !strings.Contains(text, "the last frame 499 times more") || strings.Contains(text, "left out") {
+		t.Errorf("got %s", text)
+	}
+	var different strings.Builder
+	for i := range 200 {
+		different.WriteRune(rune(0x100 + i))
+	}
+	long := framesOf(different.String())
+	if text := thread(newMarkdown(textFormat{}), long); !strings.Contains(text, "... 140 frames are left out (--frames all)") || strings.Count(text, "\n#") != 60 {
+		t.Errorf("got %s", text)
+	}
+	if text := thread(newMarkdown(textFormat{part: part{all: true}}), long); strings.Count(text, "\n#") != 200 {
+		t.Errorf("got %s", text)
 	}
 }
 
@@ -107,14 +170,12 @@ func TestAllFrames(t *testing.T) {
 	for i := range frames {
 		frames[i] = report.Frame{Index: i, PC: 1, Function: "f"}
 	}
-	for _, w := range []textFormat{{part: part{all: true}}, {verbose: true}} {
-		begin := time.Now()
-		text := w.frames(nil, frames)
-		if n := bytes.Count(text, []byte("\n")); n != len(frames) {
-			t.Errorf("got %d lines, want %d", n, len(frames))
-		}
-		if took := time.Since(begin); took > 20*time.Second {
-			t.Errorf("it took %v", took)
-		}
+	begin := time.Now()
+	text := (&textFormat{part: part{all: true}}).frames(nil, frames)
+	if n := bytes.Count(text, []byte("\n")); n != len(frames) {
+		t.Errorf("got %d lines, want %d", n, len(frames))
+	}
+	if took := time.Since(begin); took > 20*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
