@@ -139,7 +139,7 @@ e2e: ## compare with gdb and eu-stack on this machine (needs both)
 	go test -count=1 -timeout 30m -tags e2e ./test/e2e/...
 
 vsix: ## package the VS Code extension as bin/sfcore.vsix (needs npm)
-	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o editors/vscode/bin/ ./cmd/sfcore
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o editors/vscode/bin/ ./cmd/sfcore ./cmd/sfcore-delve
 	cp LICENSE editors/vscode/
 	mkdir -p bin && cd editors/vscode && npm ci --no-audit --no-fund --ignore-scripts && npx --no-install vsce package --no-dependencies --allow-missing-repository -o ../../bin/sfcore.vsix
 

@@ -179,9 +179,19 @@ func (s *session) disassembleFunction(_ context.Context, at *place, args string)
 const maxConsoleVariables = 1000
 
 // writeVariables writes the arguments or the local variables of a frame.
-func (s *session) writeVariables(b *strings.Builder, at *place, arguments bool) error {
+func (s *session) writeVariables(ctx context.Context, b *strings.Builder, at *place, arguments bool) error {
 	if !at.inFrame() {
 		return newError(idReference, "no frame is selected")
+	}
+	if s.snap.isGo(at.stack, at.ref.frame) {
+		list := s.goFrame(ctx, at.stack, at.ref.frame, arguments)
+		for i := range list {
+			fmt.Fprintf(b, "%s = %s\n", list[i].Name, list[i].Value)
+		}
+		if len(list) == 0 {
+			b.WriteString(noVariables(arguments))
+		}
+		return cancelledOr(ctx, nil)
 	}
 	scope := s.scopeOf(at.stack, at.ref.frame)
 	if scope == nil {
@@ -198,9 +208,13 @@ func (s *session) writeVariables(b *strings.Builder, at *place, arguments bool) 
 		fmt.Fprintf(b, "%s = %s\n", shown.Name, shown.Value)
 	}
 	if n == 0 {
-		b.WriteString(map[bool]string{true: "no arguments", false: "no local variables"}[arguments])
+		b.WriteString(noVariables(arguments))
 	}
 	return nil
+}
+
+func noVariables(arguments bool) string {
+	return map[bool]string{true: "no arguments", false: "no local variables"}[arguments]
 }
 
 // whatis writes the type of an expression.

@@ -26,6 +26,9 @@ func (s *session) evaluate(ctx context.Context, args *godap.EvaluateArguments) (
 	if body, ok := at.wideRegister(expression); ok {
 		return body, nil
 	}
+	if body, ok := s.goResult(ctx, at, expression); ok {
+		return body, nil
+	}
 	body, err := s.result(at, expression, args.Format, args.Context)
 	if err != nil {
 		if instead := sayInstead(expression); args.Context == "repl" && instead != "" {

@@ -28,7 +28,11 @@ func (s *session) goroutines(ctx context.Context, _ *place, args string) (string
 	err := goroutines.List(ctx, s.snap.process, opts, func(g *report.Goroutine, _ bool) bool {
 		cut = b.Len() > maxOutput
 		if !cut {
-			s.snap.writeGoroutine(&b, g)
+			stack := report.Thread{Stop: g.Stop}
+			for i := range g.Frames {
+				stack.Frames = append(stack.Frames, g.Frames[i].Frame)
+			}
+			s.snap.writeGoroutine(&b, g, &stack)
 		}
 		return !cut && ctx.Err() == nil
 	})
@@ -52,22 +56,14 @@ func (s *session) goroutines(ctx context.Context, _ *place, args string) (string
 }
 
 // writeGoroutine writes a goroutine and its stack.
-func (s *snapshot) writeGoroutine(b *strings.Builder, g *report.Goroutine) {
+func (s *snapshot) writeGoroutine(b *strings.Builder, g *report.Goroutine, stack *report.Thread) {
 	fmt.Fprintf(b, "goroutine %d", g.ID)
-	if g.Status != "" {
-		state := g.Status
-		if g.WaitReason != "" {
-			state = g.WaitReason
-		}
+	if state := goroutineState(g); state != "" {
 		fmt.Fprintf(b, " [%s]", oneLine(state))
 	}
 	if g.TID != 0 {
 		fmt.Fprintf(b, " on thread %d", g.TID)
 	}
 	b.WriteByte('\n')
-	r := report.Thread{Stop: g.Stop}
-	for i := range g.Frames {
-		r.Frames = append(r.Frames, g.Frames[i].Frame)
-	}
-	s.writeFrames(b, &r)
+	s.writeFrames(b, stack)
 }

@@ -29,6 +29,7 @@ type config struct {
 	SourceMap   sourceMap `json:"sourceMap"`
 	SourcePaths []string  `json:"sourcePaths"`
 	ShowMethods bool      `json:"showMethods"` // in the names of frames
+	Goroutines  *bool     `json:"goroutines"`  // as threads
 	StopOnEntry *bool     `json:"stopOnEntry"`
 	Cwd         string    `json:"cwd"`
 	DebugDirs   []string  `json:"debugDirs"`
@@ -144,6 +145,10 @@ func (c *config) spec() (Spec, error) {
 		return p, newError(idLaunch, "the launch configuration names %d processes, by %s: only one can be opened", len(named), strings.Join(named, " and "))
 	case p.PID < 0:
 		return p, newError(idLaunch, "%d is not the id of a process", p.PID)
+	}
+	p.Goroutines = p.Core != ""
+	if c.Goroutines != nil {
+		p.Goroutines = *c.Goroutines
 	}
 	p.Options = process.Options{Exe: c.resolve(c.Program), Sysroot: c.resolve(c.Sysroot), MaxFrames: c.MaxFrames}
 	p.Options.Methods, p.Options.MaxTime = c.Methods, time.Duration(c.MaxTime)*time.Millisecond

@@ -197,7 +197,7 @@ func (s *session) stopped() (*snapshot, error) {
 	return nil, newError(idState, "the process is running; pause to take a snapshot of it")
 }
 
-func (s *session) resume(_ context.Context, args *godap.ContinueArguments) (any, error) {
+func (s *session) resume(ctx context.Context, args *godap.ContinueArguments) (any, error) {
 	snap, err := s.stopped()
 	switch {
 	case err != nil:
@@ -210,6 +210,9 @@ func (s *session) resume(_ context.Context, args *godap.ContinueArguments) (any,
 		return nil, newError(idExecution, "a core file is of a process that has ended: it cannot be continued")
 	}
 	s.threads = snap.threadList()
+	if s.spec.Goroutines {
+		s.threads = snap.goThreads(ctx)
+	}
 	s.drop()
 	return &godap.ContinueResponseBody{AllThreadsContinued: true}, nil
 }
@@ -222,7 +225,7 @@ func (s *session) standStill(thread int) {
 			return
 		}
 		body := s.whyStopped()
-		if s.snap.byID[thread] != nil {
+		if s.snap.byID[thread] != nil || s.snap.goroutine(s.snap.ctx, thread) != nil {
 			body.ThreadId = thread
 		}
 		body.PreserveFocusHint = true

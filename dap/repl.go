@@ -114,7 +114,7 @@ func (s *session) info(ctx context.Context, at *place, args string) (string, err
 	t := s.snap.process
 	switch infoTopic(topic) {
 	case "locals", "args":
-		err := s.writeVariables(&b, at, infoTopic(topic) == "args")
+		err := s.writeVariables(ctx, &b, at, infoTopic(topic) == "args")
 		return b.String(), err
 	case "line":
 		return s.choose(ctx, at, at.ref.frame)
@@ -125,7 +125,11 @@ func (s *session) info(ctx context.Context, at *place, args string) (string, err
 		}
 		b.WriteString(s.snap.exception(signal).Description)
 	case "threads":
-		for _, th := range s.snap.threadList() {
+		threads := s.snap.threadList()
+		if s.spec.Goroutines {
+			threads = s.snap.goThreads(ctx)
+		}
+		for _, th := range threads {
 			fmt.Fprintln(&b, oneLine(th.Name))
 		}
 	case "modules":

@@ -22,7 +22,7 @@ func (s *session) scopes(ctx context.Context, args *godap.ScopesArguments) (any,
 		return body, nil // the label
 	}
 	refs := &s.snap.refs
-	body.Scopes = append(s.variableScopes(st, r),
+	body.Scopes = append(s.variableScopes(ctx, st, r),
 		godap.Scope{
 			Name: "Registers", PresentationHint: "registers",
 			VariablesReference: refs.id(ref{kind: refRegisters, thread: r.thread, frame: r.frame}),
@@ -50,6 +50,8 @@ func (s *session) variables(ctx context.Context, args *godap.VariablesArguments)
 	}
 	var vars []godap.Variable
 	switch {
+	case (r.kind == refArguments || r.kind == refLocals) && snap.isGo(st, r.frame):
+		vars = s.goFrame(ctx, st, r.frame, r.kind == refArguments)
 	case r.kind == refArguments, r.kind == refLocals, r.kind == refObject, r.kind == refExpression:
 		return s.objects(st, args, r)
 	case args.Filter == "indexed": // there are only named ones

@@ -21,6 +21,9 @@ type Spec struct {
 	Dlv string
 	// PID is the id of a live process.
 	PID int
+	// Goroutines asks for the goroutines of a Go program: of a live process, the snapshot
+	// then has the parts of its heap that they need.
+	Goroutines bool
 	// Options say where its files are and how it is walked. Its Context ends when
 	// the process is no longer looked at.
 	Options process.Options

@@ -24,6 +24,8 @@ type snapshot struct {
 	byID    map[int]*core.Thread
 	ids     map[*core.Thread]int
 
+	heads *goHeads // nil before somebody asks
+
 	grouped [][]*core.Thread // by equal stacks; nil before somebody asks
 
 	stacks map[int]*stack // by thread id; see maxStacks
@@ -56,7 +58,7 @@ func newSnapshot(ctx context.Context, stop context.CancelFunc, t *process.Proces
 	// them.
 	numbered := len(s.byID) < len(s.threads)
 	for id := range s.byID {
-		numbered = numbered || id <= 0
+		numbered = numbered || id <= 0 || id >= firstGoroutine
 	}
 	if numbered {
 		clear(s.byID)

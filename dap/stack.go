@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sfcore/sfcore/internal/delve/goroutines"
 	"github.com/sfcore/sfcore/internal/display"
 	"github.com/sfcore/sfcore/internal/funcname"
 	"github.com/sfcore/sfcore/report"
@@ -33,6 +34,9 @@ type stack struct {
 	walked   *process.Stack
 	physical []int32 // by frame, the index of its physical frame in walked
 	sourced  bool    // a frame has a source file on this machine
+
+	goroutine *goroutines.Head // nil if it is not the stack of one
+	variables *goVariables     // nil before somebody asks
 }
 
 // frame returns the physical frame that frame i belongs to. A frame that is not on the
@@ -55,8 +59,9 @@ func (s *session) stack(ctx context.Context, id int) (*stack, error) {
 	if st := snap.stacks[id]; st != nil {
 		return st, nil
 	}
+	goroutine := snap.goroutine(ctx, id)
 	th, err := snap.thread(id)
-	if err != nil {
+	if err != nil && goroutine == nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
@@ -64,7 +69,12 @@ func (s *session) stack(ctx context.Context, id int) (*stack, error) {
 	}
 	snap.forget(maxStacks-1, maxKeptFrames)
 	walker := snap.process.NewWalker()
-	st := &stack{walked: walker.Walk(th)}
+	st := &stack{goroutine: goroutine}
+	if th != nil {
+		st.walked = walker.Walk(th)
+	} else {
+		st.walked = snap.walkGoroutine(goroutine, walker)
+	}
 	st.Thread = *walker.Describe(st.walked, false)
 	walker.RecoverRegisters(st.walked)
 	physical := int32(0)
@@ -145,10 +155,14 @@ func (s *session) describeFrame(ctx context.Context, f *godap.StackFrame, st *st
 	if r.Module != "" {
 		f.ModuleId = r.Module
 	}
-	if r.Trust != unwind.Full || startsProcess[r.Function] {
-		f.PresentationHint = "subtle"
-	}
 	f.Source, f.Line = s.sourceOf(ctx, st, i)
+	switch runtime := ofGoRuntime(r.Function); {
+	case runtime || startsProcess[r.Function] || r.Trust == unwind.Guess || r.Trust != unwind.Full && r.Method != unwind.Pclntab:
+		f.PresentationHint = "subtle"
+		if runtime && f.Source != nil {
+			f.Source.PresentationHint = "deemphasize" // so that editors show the program's own frame
+		}
+	}
 	f.Line, f.Column = f.Line-1+s.firstLine, s.firstColumn
 }
 
@@ -157,6 +171,11 @@ func (s *session) describeFrame(ctx context.Context, f *godap.StackFrame, st *st
 var startsProcess = map[string]bool{
 	"_start": true, "__libc_start_main": true, "__libc_start_call_main": true, "__libc_start_main_impl": true,
 	"start_thread": true, "clone": true, "clone3": true, "__clone": true, "__clone3": true, "thread_start": true,
+}
+
+// ofGoRuntime reports whether a function is of Go's runtime.
+func ofGoRuntime(function string) bool {
+	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "internal/runtime/")
 }
 
 // frameName is the name of a frame: short, or with what a format asks for.

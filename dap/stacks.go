@@ -121,10 +121,14 @@ func (s *session) backtrace(ctx context.Context, at *place, args string) (string
 				return "", err
 			}
 		}
-		if st == nil {
+		switch {
+		case st == nil:
 			return "", newError(idReference, "the process has no threads")
+		case st.goroutine != nil && st.walked.Thread.ID == 0:
+			s.snap.writeGoroutine(&b, &st.goroutine.Goroutine, &st.Thread)
+		default:
+			s.snap.writeStack(&b, &st.Thread, nil)
 		}
-		s.snap.writeStack(&b, &st.Thread, nil)
 		return b.String(), nil
 	}
 	progress := s.startProgress("Walking all stacks")

@@ -9,14 +9,21 @@ import (
 	"github.com/sfcore/sfcore/core"
 )
 
-func (s *session) threadList(context.Context, *none) (any, error) {
+func (s *session) threadList(ctx context.Context, _ *none) (any, error) {
 	body := &godap.ThreadsResponseBody{Threads: s.threads}
-	if snap, err := s.stopped(); err == nil {
+	snap, err := s.stopped()
+	switch {
+	case err == nil && s.spec.Goroutines:
+		body.Threads = snap.goThreads(ctx)
+		if why := snap.goroutineHeads(ctx).why; why != "" {
+			snap.problem(s.output, why)
+		}
+	case err == nil:
 		body.Threads = snap.threadList()
-	} else if s.config == nil {
+	case s.config == nil:
 		return nil, err
 	}
-	return body, nil
+	return body, cancelledOr(ctx, nil)
 }
 
 func (s *snapshot) threadList() []godap.Thread {
@@ -54,10 +61,13 @@ func (s *snapshot) thread(id int) (*core.Thread, error) {
 	return th, nil
 }
 
-func (s *session) exceptionInfo(_ context.Context, args *godap.ExceptionInfoArguments) (any, error) {
+func (s *session) exceptionInfo(ctx context.Context, args *godap.ExceptionInfoArguments) (any, error) {
 	snap, err := s.stopped()
 	if err != nil {
 		return nil, err
+	}
+	if g := snap.goroutine(ctx, args.ThreadId); g != nil && snap.byID[args.ThreadId] == nil {
+		return nil, newError(idState, "no thread runs goroutine %d, so it got no signal", g.ID)
 	}
 	th, err := snap.thread(args.ThreadId)
 	if err != nil {

@@ -1,6 +1,7 @@
 package dap
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -20,28 +21,34 @@ const (
 
 // variableScopes are the scopes of arguments and local variables, of frames that
 // have debug information.
-func (s *session) variableScopes(st *stack, r ref) []godap.Scope {
-	scope := s.scopeOf(st, r.frame)
-	if scope == nil {
-		return []godap.Scope{}
-	}
-	refs := &s.snap.refs
-	arguments := godap.Scope{
-		Name: "Arguments", PresentationHint: "arguments",
-		VariablesReference: refs.id(ref{kind: refArguments, thread: r.thread, frame: r.frame}),
-	}
-	locals := godap.Scope{
-		Name: "Locals", PresentationHint: "locals",
-		VariablesReference: refs.id(ref{kind: refLocals, thread: r.thread, frame: r.frame}),
-	}
-	for i := range scope.Variables {
-		if scope.Variables[i].Argument {
-			arguments.NamedVariables++
-		} else {
-			locals.NamedVariables++
+// An empty one is left out: editors open the first.
+func (s *session) variableScopes(ctx context.Context, st *stack, r ref) []godap.Scope {
+	arguments, locals := 0, 0
+	if s.snap.isGo(st, r.frame) {
+		arguments, locals = len(s.goFrame(ctx, st, r.frame, true)), len(s.goFrame(ctx, st, r.frame, false))
+	} else if scope := s.scopeOf(st, r.frame); scope != nil {
+		for i := range scope.Variables {
+			if scope.Variables[i].Argument {
+				arguments++
+			} else {
+				locals++
+			}
 		}
 	}
-	return []godap.Scope{arguments, locals}
+	scopes := []godap.Scope{}
+	for _, scope := range []struct {
+		name, hint string
+		kind       refKind
+		n          int
+	}{{"Arguments", "arguments", refArguments, arguments}, {"Locals", "locals", refLocals, locals}} {
+		if scope.n > 0 {
+			scopes = append(scopes, godap.Scope{
+				Name: scope.name, PresentationHint: scope.hint, NamedVariables: scope.n,
+				VariablesReference: s.snap.refs.id(ref{kind: scope.kind, thread: r.thread, frame: r.frame}),
+			})
+		}
+	}
+	return scopes
 }
 
 // scopeOf returns the variables of frame i, which may be an inlined one; nil if

@@ -33,6 +33,10 @@ func (p *Process) GoProgram() (program GoProgram, ok bool) {
 	return GoProgram{File: m.Files.Open, DebugFile: m.DebugFile(), HasDebug: m.Source() != nil, Entry: m.Image().Entry + m.Bias}, true
 }
 
+// IsGo reports whether the program itself, and not a library, has the Go runtime. Unlike
+// [Process.GoProgram] it opens no other file.
+func IsGo(p *Process) bool { return p.modules.MainHasGo() }
+
 // GoFunction returns the Go function that is at an address, by Go's own tables: those
 // of the program, or of a library or plugin written in Go.
 func (p *Process) GoFunction(addr uint64) (pclntab.Func, bool) {

@@ -35,7 +35,7 @@ func TestGoProgram(t *testing.T) {
 		}
 		entry := file.Entry // the program is not moved
 		got, ok := tg.GoProgram()
-		if want := (process.GoProgram{File: exe, Entry: entry}); !ok || got != want {
+		if want := (process.GoProgram{File: exe, Entry: entry}); !ok || got != want || !process.IsGo(tg) {
 			t.Errorf("got %+v, %v, want %+v", got, ok, want)
 		}
 		want := map[int64]bool{}
@@ -80,7 +80,7 @@ func TestGoProgram(t *testing.T) {
 // A process without Go has no Go program.
 func TestNoGoProgram(t *testing.T) {
 	tg := openCase(t, "amd64-v3-deep", process.Options{})
-	if got, ok := tg.GoProgram(); ok || got != (process.GoProgram{}) {
+	if got, ok := tg.GoProgram(); ok || got != (process.GoProgram{}) || process.IsGo(tg) {
 		t.Errorf("got %+v, %v", got, ok)
 	}
 	if all, err := tg.Goroutines(); all != nil || !errors.Is(err, process.ErrNoGo) {

@@ -109,7 +109,11 @@ func openForDAP(ctx context.Context, p dap.Spec, progress func(done, total int64
 	case p.Dlv != "":
 		img, err = rpc.Open(ctx, p.Dlv)
 	default:
-		withoutJobControl(func() { img, err = core.Attach(ctx, p.PID, core.AttachOptions{Follow: gostack.Follow}) })
+		what := core.AttachOptions{Follow: gostack.Follow}
+		if p.Goroutines {
+			what = goroutineSnapshot(defaultGoMemory)
+		}
+		withoutJobControl(func() { img, err = core.Attach(ctx, p.PID, what) })
 	}
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/dap"
 	"github.com/sfcore/sfcore/dap/daptest"
+	"github.com/sfcore/sfcore/internal/delve/delvetest"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/plugin"
 	"github.com/sfcore/sfcore/process"
@@ -301,7 +302,7 @@ func TestFrontEndsAgreeOnGoroutines(t *testing.T) {
 	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {
 		t.Skip("delve takes the context of a signal for one of the host's byte order, and says so below the stack")
 	}
-	delveHere(t)
+	delvetest.Here(t)
 	service := inProcessPlugin(t)
 	for _, name := range []string{"amd64", "aarch64"} {
 		t.Run(name, func(t *testing.T) {

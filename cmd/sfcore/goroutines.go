@@ -80,7 +80,7 @@ how long the process stood still. Variables on the heap may need more --memory.`
 		RunE:              c.run,
 	}
 	c.register(cmd)
-	c.memory = 128 << 20
+	c.memory = defaultGoMemory
 	f := cmd.Flags()
 	f.VarP((*pidFlag)(&c.pid), "pid", "p", "print the goroutines of live process `PID`, or of the one that is called so")
 	_ = cmd.RegisterFlagCompletionFunc("pid", completePID)
@@ -129,6 +129,9 @@ func (c *goroutinesCommand) run(cmd *cobra.Command, args []string) error {
 	return drawPicture(cmd, l.picture, c.format, l.print(cmd))
 }
 
+// defaultGoMemory is how much memory of a live process is copied besides its stacks.
+const defaultGoMemory limit.Size = 128 << 20
+
 // maxGoroutineStop bounds the time for which a live process is held.
 const maxGoroutineStop = 10 * time.Second
 
@@ -137,7 +140,12 @@ func (c *goroutinesCommand) openGo(ctx context.Context, args []string) (*process
 	if c.pid == 0 {
 		return c.open(ctx, args)
 	}
-	return c.attach(ctx, c.pid, core.AttachOptions{Memory: uint64(c.memory), MaxStop: maxGoroutineStop, Follow: gostack.FollowAll})
+	return c.attach(ctx, c.pid, goroutineSnapshot(c.memory))
+}
+
+// goroutineSnapshot says what to copy of a live process whose goroutines are looked at.
+func goroutineSnapshot(memory limit.Size) core.AttachOptions {
+	return core.AttachOptions{Memory: uint64(memory), MaxStop: maxGoroutineStop, Follow: gostack.FollowAll}
 }
 
 // goroutineLister prints goroutines.

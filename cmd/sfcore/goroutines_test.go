@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,7 +15,7 @@ import (
 	"github.com/sfcore/sfcore/report"
 	"github.com/sfcore/sfcore/unwind"
 
-	"github.com/sfcore/sfcore/internal/delve/backend"
+	"github.com/sfcore/sfcore/internal/delve/delvetest"
 	"github.com/sfcore/sfcore/internal/delve/wire"
 	"github.com/sfcore/sfcore/internal/testkit"
 	"github.com/sfcore/sfcore/memreader"
@@ -25,26 +24,6 @@ import (
 )
 
 const goroutinesDir = "../../testdata/goroutines"
-
-// delveHere has sfcore-delve's part done by this program, which emulators
-// cannot start again.
-func delveHere(t *testing.T) {
-	old := wire.Lister
-	t.Cleanup(func() { wire.Lister = old })
-	wire.Lister = func(_ context.Context, _ func() (string, error), setup *wire.Setup, mem memreader.Reader, sink wire.Sink) error {
-		toDelve, in := io.Pipe()
-		out, fromDelve := io.Pipe()
-		done := make(chan error)
-		go func() {
-			err := backend.Serve(toDelve, fromDelve, func(uint64) error { return nil })
-			_ = fromDelve.Close()
-			done <- err
-		}()
-		_, err := wire.Answer(wire.NewConn(out, in), setup, mem, sink)
-		_, _, _ = in.Close(), out.Close(), <-done
-		return err
-	}
-}
 
 // goroutinesOf returns the arguments that list the goroutines of a case.
 func goroutinesOf(arch string, flags ...string) []string {
@@ -110,7 +89,7 @@ func TestGoroutinesGolden(t *testing.T) {
 	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {
 		t.Skip("delve takes the context of a signal for one of the host's byte order, and says so below the stack")
 	}
-	delveHere(t)
+	delvetest.Here(t)
 	for name, args := range map[string][]string{
 		"amd64/group":     goroutinesOf("amd64", "--group"),
 		"amd64/all":       goroutinesOf("amd64", "--all"),
@@ -141,7 +120,7 @@ func TestGoroutinesGolden(t *testing.T) {
 
 // Both forms of JSON hold the same goroutines, and groups hold each once.
 func TestGoroutinesJSON(t *testing.T) {
-	delveHere(t)
+	delvetest.Here(t)
 	type doc struct {
 		Schema     string
 		Goroutines []report.Goroutine
@@ -192,7 +171,7 @@ func TestGoroutinesJSON(t *testing.T) {
 }
 
 func TestGoroutinesErrors(t *testing.T) {
-	delveHere(t)
+	delvetest.Here(t)
 	for _, test := range []struct {
 		name   string
 		args   []string
@@ -234,7 +213,7 @@ func TestGoroutinesCutShort(t *testing.T) {
 // What the scheduler saved is in memory that may be damaged: where it lies, no
 // frame is fully trusted.
 func TestGoroutineLies(t *testing.T) {
-	delveHere(t)
+	delvetest.Here(t)
 	var honest []wire.Goroutine
 	list := wire.Lister
 	wire.Lister = func(ctx context.Context, find func() (string, error), setup *wire.Setup, mem memreader.Reader, _ wire.Sink) error {

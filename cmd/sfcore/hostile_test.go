@@ -17,6 +17,7 @@ import (
 
 	"github.com/sfcore/sfcore/dap"
 	"github.com/sfcore/sfcore/dap/daptest"
+	"github.com/sfcore/sfcore/internal/delve/delvetest"
 	"github.com/sfcore/sfcore/internal/display"
 )
 
@@ -82,7 +83,7 @@ func hostileCase(t *testing.T, dir string) (core, exe string) {
 // What a core, a program or a path is called reaches a terminal without control
 // characters, in every text that sfcore prints.
 func TestHostileNames(t *testing.T) {
-	delveHere(t)
+	delvetest.Here(t)
 	core, exe := hostileCase(t, filepath.Join(coresDir, "amd64-v3-threads"))
 	goCore, goExe := hostileCase(t, filepath.Join(goroutinesDir, "amd64"))
 	cut := filepath.Join(t.TempDir(), "core\x1b[2J")

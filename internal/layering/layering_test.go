@@ -104,7 +104,8 @@ var imports = map[string]string{
 
 	"plugin/delvehost": "arch memreader core plugin",
 
-	"internal/delve/backend": "internal/delve/wire",
+	"internal/delve/backend":   "internal/delve/wire",
+	"internal/delve/delvetest": "internal/delve/backend internal/delve/wire memreader",
 
 	"internal/crash/foreign":  "core internal/compressed",
 	"internal/crash/store":    "internal/limit report/signature",

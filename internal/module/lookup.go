@@ -257,6 +257,18 @@ func (s *Set) WithGo() *Module {
 	return library
 }
 
+// MainHasGo reports whether the program itself has the Go runtime. It opens no other file.
+func (s *Set) MainHasGo() bool {
+	for _, site := range s.sites {
+		if site.main {
+			m := site.open()
+			image := m.Image()
+			return image != nil && image != site.memory() && hasGo(image)
+		}
+	}
+	return false
+}
+
 // hasGo reports whether an image has Go's table of functions.
 func hasGo(f *elfx.File) bool {
 	return f.Section(".gopclntab") != nil || f.Section(".data.rel.ro.gopclntab") != nil

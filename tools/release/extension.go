@@ -18,7 +18,7 @@ var targets = map[system]string{
 	{"windows", "amd64"}: "win32-x64",
 }
 
-// extension makes the extension of VS Code for each system, with the program in it. npm
+// extension makes the extension of VS Code for each system, with the programs in it. npm
 // fetches vsce, in the versions of the lock file, if it is not in npm's cache.
 func (r *release) extension(ctx context.Context) error {
 	source, dir := filepath.Join(r.source, "editors/vscode"), r.dir("vscode")
@@ -47,9 +47,9 @@ func (r *release) extension(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		program := "sfcore"
+		suffix := ""
 		if s.os == "windows" {
-			program += ".exe"
+			suffix = ".exe"
 		}
 		bin := filepath.Join(dir, "bin")
 		if err := os.RemoveAll(bin); err != nil {
@@ -58,8 +58,10 @@ func (r *release) extension(ctx context.Context) error {
 		if err := os.Mkdir(bin, 0o755); err != nil {
 			return err
 		}
-		if err := copyFile(filepath.Join(bin, program), filepath.Join(r.bin(s), program), 0o755); err != nil {
-			return err
+		for _, program := range []string{"sfcore" + suffix, "sfcore-delve" + suffix} {
+			if err := copyFile(filepath.Join(bin, program), filepath.Join(r.bin(s), program), 0o755); err != nil {
+				return err
+			}
 		}
 		out := filepath.Join(r.out, "sfcore_"+r.version+"_"+target+".vsix")
 		if err := command("npx", "--no-install", "vsce", "package", "--no-dependencies", "--allow-missing-repository", "--target", target, "--out", out); err != nil {

@@ -42,7 +42,7 @@ func (l *lister) all(send func(*wire.Goroutine) error) error {
 			return fmt.Errorf("delve: %w", err)
 		}
 		for _, g := range gs {
-			if g.Status&^gScan == gDeadExtra {
+			if g.Status&^gScan == gDeadExtra || l.setup.Only != 0 && g.ID != l.setup.Only {
 				continue
 			}
 			if err := send(l.one(g)); err != nil {

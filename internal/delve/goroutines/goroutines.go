@@ -30,6 +30,9 @@ type Options struct {
 	// whether to list it; nil selects all. runtime is set for goroutines of Go's
 	// runtime, which Go's own tracebacks leave out.
 	Select func(id int64, runtime bool) bool
+	// Only is the id of the one goroutine that is listed; 0 for all. The others then
+	// cost little.
+	Only int64
 	// Locals asks for variables. RuntimeLocals asks for those of the runtime's
 	// functions, too.
 	Locals, RuntimeLocals bool
@@ -92,7 +95,7 @@ func List(ctx context.Context, p *process.Process, opts Options, found func(g *r
 const maxTime = 10 * time.Minute
 
 func (o *Options) selects(g *wire.Goroutine) bool {
-	return o.Select == nil || o.Select(g.ID, g.Runtime)
+	return (o.Only == 0 || g.ID == o.Only) && (o.Select == nil || o.Select(g.ID, g.Runtime))
 }
 
 // byDelve has delve find the goroutines.
@@ -101,6 +104,7 @@ func (w *walker) byDelve(ctx context.Context, opts *Options, found func(g *wire.
 	if err != nil {
 		return err
 	}
+	setup.Only = opts.Only
 	setup.MaxFrames, setup.Locals, setup.Runtime = cmp.Or(opts.MaxFrames, unwind.DefaultMaxFrames), opts.Locals, opts.RuntimeLocals
 	w.readSaved()
 	return wire.Lister(ctx, findDelve, setup, w.process.Memory(), found)

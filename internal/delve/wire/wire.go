@@ -10,7 +10,7 @@ import (
 
 // Version is the version of the messages. Both programs are built together; a
 // program of another build is refused.
-const Version = 3
+const Version = 4
 
 // Setup is the first message to sfcore-delve.
 type Setup struct {
@@ -28,6 +28,8 @@ type Setup struct {
 	// Locals asks for variables, Runtime for those of the runtime's functions
 	// too.
 	Locals, Runtime bool
+	// Only is the id of the one goroutine that is asked for; 0 for all.
+	Only int64
 }
 
 // Thread is a thread of the process.
