@@ -120,15 +120,20 @@ func (g *growth) charge(b *Budget, size, packed uint64) error {
 	return nil
 }
 
-// mayBecome returns an error if what has n bytes cannot pay for becoming size, however few
-// bytes that is made of. It saves the time for finding out, which a thousand files would take.
-func (g *growth) mayBecome(b *Budget, n, size uint64) error {
+// most returns how many bytes the budget lets contents become, if nothing else takes of it.
+func (g *growth) most(b *Budget) uint64 {
 	g.of.mu.Lock()
 	free := g.free + g.of.left
 	g.of.mu.Unlock()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if excess := g.excess(size, free); excess > g.taken && excess-g.taken > maxExcess-b.used {
+	return usualRatio*free + (maxExcess-b.used+g.taken)/g.times
+}
+
+// mayBecome returns an error if what has n bytes cannot pay for becoming size, however few
+// bytes that is made of. It saves the time for finding out, which a thousand files would take.
+func (g *growth) mayBecome(b *Budget, n, size uint64) error {
+	if size > g.most(b) {
 		return budgetError{n, g.packed}
 	}
 	return nil
@@ -148,7 +153,8 @@ func (f *File) Inflate(r io.Reader, in *bytes.Reader, size uint64) ([]byte, erro
 			return nil, over
 		}
 		if len(out) == cap(out) {
-			out = append(make([]byte, 0, min(size, 2*n+step)), out...)
+			more := max(n+step, min(2*n+step, g.most(f.Budget)))
+			out = append(make([]byte, 0, min(size, more)), out...)
 		}
 		k, err := r.Read(out[n:min(uint64(cap(out)), n+step)])
 		out = out[:len(out)+k]

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/sfcore/sfcore/internal/inflate"
 	"github.com/sfcore/sfcore/internal/testkit"
 )
 
@@ -324,5 +325,49 @@ func TestPackedFaulted(t *testing.T) {
 	p.more = func(out []byte, n int) ([]byte, error) { return append(out, make([]byte, n)...), nil }
 	if got, err := p.prefix(5, new(Budget)); len(got) > 0 || err != faulted {
 		t.Errorf("got %d bytes, %v, want %v", len(got), err, faulted)
+	}
+}
+
+// Contents are copied into larger memory while they are small. Later there is memory for
+// all that was asked for, or for what the budget allows.
+func TestGrowAtOnce(t *testing.T) {
+	const left = 64 << 20
+	for _, tt := range []struct{ have, asked, want uint64 }{
+		{atOnce - step, 1 << 30, 2*atOnce - step},
+		{atOnce, 1 << 30, left},
+		{atOnce, 40 << 20, 40 << 20},
+		{atOnce, atOnce + 1, 2*atOnce + step},
+		{left, 1 << 30, left + step},
+	} {
+		p := packed{out: make([]byte, tt.have), size: maxDecompressed, growth: growth{of: &allowance{}, times: 1}}
+		p.grow(tt.asked, &Budget{used: maxExcess - left})
+		if got := uint64(cap(p.out)) - inflate.Slack; got < tt.want || got > tt.want+tt.want/8 {
+			t.Errorf("%d bytes of %d: got memory for %d, want %d", tt.have, tt.asked, got, tt.want)
+		}
+	}
+}
+
+// A section that was inflated, or that cannot be, keeps no decoder, which has buffers.
+func TestNoDecoderKept(t *testing.T) {
+	f := packedZeros(t, 3*step, Section{Name: ".a"})
+	decoder := func(f *File, n uint64) (kept bool, err error) {
+		_, err = f.SectionPrefix(f.Section(".a"), n)
+		for _, p := range f.inflated.known {
+			kept = kept || p.more != nil
+		}
+		return kept, err
+	}
+	if kept, err := decoder(f, 1); !kept || err != nil {
+		t.Errorf("inflated in part: got a decoder %v, %v", kept, err)
+	}
+	for range 2 {
+		if kept, err := decoder(f, 3*step); kept || err != nil {
+			t.Errorf("inflated: got a decoder %v, %v", kept, err)
+		}
+	}
+	poor := packedZeros(t, 3*step, Section{Name: ".a"})
+	poor.Budget = &Budget{used: maxExcess}
+	if kept, err := decoder(poor, 3*step); kept || err == nil {
+		t.Errorf("without budget: got a decoder %v, %v", kept, err)
 	}
 }

@@ -29,6 +29,8 @@ const (
 	// reserved is how much memory is reserved for contents before they are there, in
 	// bytes. Memory that is not written to costs nothing.
 	reserved = 64 << 20
+	// atOnce is how many bytes contents have when memory for the rest is made at once.
+	atOnce = 16 << 20
 )
 
 // inflated are the contents of the compressed sections of a file.
@@ -129,7 +131,7 @@ var faulted = &FormatError{Field: "contents", Msg: "the file became shorter or c
 func (p *packed) prefix(n uint64, b *Budget) ([]byte, *FormatError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.more == nil {
+	if p.bad != nil && p.out == nil {
 		return nil, p.bad
 	}
 	n = min(n, p.size)
@@ -139,7 +141,7 @@ func (p *packed) prefix(n uint64, b *Budget) ([]byte, *FormatError) {
 			p.out, p.bad = nil, &FormatError{Field: "contents", Msg: over.Error()}
 			break
 		}
-		p.grow(n)
+		p.grow(n, b)
 		p.bad = faulted
 		out, err := p.more(p.out, int(min(n, uint64(have)+step)))
 		p.bad = nil
@@ -154,6 +156,9 @@ func (p *packed) prefix(n uint64, b *Budget) ([]byte, *FormatError) {
 			p.bad = &FormatError{Field: "contents", Msg: err.Error()}
 		}
 	}
+	if p.bad != nil || uint64(len(p.out)) >= p.size {
+		p.more, p.read = nil, nil // a decoder has buffers
+	}
 	have := min(uint64(len(p.out)), p.size)
 	if have >= n {
 		return p.out[:have:have], nil
@@ -163,13 +168,17 @@ func (p *packed) prefix(n uint64, b *Budget) ([]byte, *FormatError) {
 
 // grow makes memory for the next step on the way to n bytes. Debug information shrinks
 // to a third or a quarter. Beyond that memory grows with the real output, whatever the
-// section says.
-func (p *packed) grow(n uint64) {
+// section says; from 16 MiB on it is made at once for all n, as far as the budget allows:
+// what is copied into larger memory is there twice.
+func (p *packed) grow(n uint64, b *Budget) {
 	have := uint64(len(p.out))
 	if need := min(n, have+step) + inflate.Slack; need <= uint64(cap(p.out)) {
 		return
 	}
 	usual := max(min(n, usualRatio*p.in), min(p.size, usualRatio*p.in, reserved))
-	next := max(usual, min(p.size, 2*have+step)) + inflate.Slack
-	p.out = append(make([]byte, 0, next), p.out...)
+	more := 2*have + step
+	if have >= atOnce {
+		more = max(have+step, min(max(n, more), p.growth.most(b)))
+	}
+	p.out = append(make([]byte, 0, max(usual, min(p.size, more))+inflate.Slack), p.out...)
 }
