@@ -87,6 +87,19 @@ func TestWorkCounts(t *testing.T) {
 	}
 }
 
+// A unit that only has a length still counts, since its place is kept.
+func TestEmptyUnitsCount(t *testing.T) {
+	f := elfFile(t, testkit.DWARF{Order: binary.LittleEndian, Text: "unit 4\ncompile_unit language=12\n"})
+	info := f.Section(".debug_info")
+	end := info.Off + info.Size
+	clear(f.Data[info.Off:end])
+	d := New(f, Options{})
+	d.work.limit = 1 << 30
+	if n := len(d.main.unitOffsets()); uint64(n) != info.Size/4 || d.work.done < n*listWork {
+		t.Errorf("got %d units of %d bytes, which count %d", n, info.Size, d.work.done)
+	}
+}
+
 // The members of types are read once, also of types that consist of each other.
 func TestMembersOnce(t *testing.T) {
 	d := made(t, binary.LittleEndian, "unit 4\ncompile_unit language=12 low_pc=0x1000 high_pc=0x100\n structure_type #s name=s byte_size=8\n"+

@@ -147,6 +147,9 @@ const (
 	entryWork = 4
 	// unitWork is what the header of a unit, or of a set of addresses, counts.
 	unitWork = 16
+	// listWork is what the place of a unit counts, which is kept: 8 bytes, and as many in
+	// memory that was too small.
+	listWork = 48
 	// abbrevWork is what an abbreviation counts: it is kept, in a map at worst.
 	abbrevWork = 32
 	// rangeWork is what one of a list of ranges counts.

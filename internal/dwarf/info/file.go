@@ -147,7 +147,7 @@ const maxLength = 12
 func (f *file) unitsTo(off uint64) []uint64 {
 	for !f.listed && f.next <= off {
 		r := reader{data: f.prefix(secInfo, f.next+maxLength), pos: f.next, big: f.big}
-		if !r.more() || len(f.offsets) >= maxUnits || !f.d.work.spend(entryWork) {
+		if !r.more() || len(f.offsets) >= maxUnits || !f.d.work.spend(listWork) {
 			f.listed = true
 			break
 		}
