@@ -19,7 +19,7 @@ import (
 )
 
 // Version is that of the tables besides the index. Whoever changes them raises it.
-const Version = 1
+const Version = 2
 
 const tables = `
 CREATE TABLE fleet (
@@ -40,6 +40,14 @@ CREATE TABLE lacks (
 	build TEXT NOT NULL, -- without symbols when the crash was stored
 	id TEXT NOT NULL,
 	PRIMARY KEY (build, id)
+);
+` + tableBegun
+
+const tableBegun = `
+CREATE TABLE begun (
+	place TEXT PRIMARY KEY, -- of a message with which a worker has begun
+	times INTEGER NOT NULL, -- how often
+	time INTEGER NOT NULL -- when last, in seconds
 );
 `
 
@@ -109,12 +117,16 @@ func (d *DB) prepare(ctx context.Context) error {
 			return c.Err()
 		case version > Version || indexed > index.Version:
 			return ErrNewer
-		case version < Version:
+		case version < 1:
 			return fmt.Errorf("the database has version %d, and this program knows no way from there to %d", version, Version)
-		case indexed < index.Version:
+		case version == 1:
+			c.Exec(tableBegun)
+			c.Exec("UPDATE fleet SET version = ?", Version)
+		}
+		if indexed < index.Version {
 			return d.reindex(c)
 		}
-		return nil
+		return c.Err()
 	})
 }
 

@@ -265,6 +265,41 @@ func TestReplace(t *testing.T) {
 	})
 }
 
+// Workers that begin with a message are counted until one ends with it.
+func TestBegun(t *testing.T) {
+	each(t, func(t *testing.T, name string) {
+		db := open(t, name)
+		begin := func(place string, want int) {
+			t.Helper()
+			if n, err := db.Begin(t.Context(), place); n != want || err != nil {
+				t.Errorf("%s: got %d, %v, want %d", place, n, err, want)
+			}
+		}
+		begin("1-1", 1)
+		begin("1-1", 2)
+		begin("1-2", 1)
+		if err := db.End(t.Context(), "1-1"); err != nil {
+			t.Error(err)
+		}
+		begin("1-1", 1)
+		begin("1-2", 2)
+		if _, err := db.Trim(t.Context(), database.Retention{Known: time.Hour}); err != nil {
+			t.Error(err)
+		}
+		begin("1-2", 3)
+		if err := db.Index.Change(t.Context(), func(c *index.Change) error {
+			c.Exec("UPDATE begun SET time = time - 7200")
+			return c.Err()
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Trim(t.Context(), database.Retention{Known: time.Hour}); err != nil {
+			t.Error(err)
+		}
+		begin("1-2", 1)
+	})
+}
+
 // A database of another version is refused, and an index of an older one is made again.
 func TestVersions(t *testing.T) {
 	each(t, func(t *testing.T, name string) {
@@ -283,6 +318,19 @@ func TestVersions(t *testing.T) {
 		set("index_version", 1)
 		if got := fmt.Sprint(groups(t, open(t, name))); got != want {
 			t.Errorf("got %s, want %s", got, want)
+		}
+		if err := db.Index.Change(t.Context(), func(c *index.Change) error {
+			c.Exec("DROP TABLE begun")
+			return c.Err()
+		}); err != nil {
+			t.Fatal(err)
+		}
+		set("version", 1)
+		if n, err := open(t, name).Begin(t.Context(), "1-1"); n != 1 || err != nil {
+			t.Errorf("got %d, %v of a database of version 1", n, err)
+		}
+		if n, err := open(t, name).Begin(t.Context(), "1-1"); n != 2 || err != nil {
+			t.Errorf("got %d, %v", n, err)
 		}
 		set("version", database.Version+1)
 		if _, err := database.Open(t.Context(), name); !errors.Is(err, database.ErrNewer) {

@@ -31,6 +31,9 @@ func (d *DB) Trim(ctx context.Context, keep Retention) (removed int, err error) 
 		if _, err := d.sql.ExecContext(ctx, d.query("DELETE FROM seen WHERE time < ?"), before); err != nil {
 			return 0, fmt.Errorf("forgetting ids: %w", err)
 		}
+		if _, err := d.sql.ExecContext(ctx, d.query("DELETE FROM begun WHERE time < ?"), before); err != nil {
+			return 0, fmt.Errorf("forgetting messages: %w", err)
+		}
 	}
 	if keep.PerGroup <= 0 {
 		return 0, nil

@@ -37,7 +37,8 @@ type Delivery struct {
 	Data    []byte
 	Subject string
 	ID      string // as it was published with
-	Times   int    // how often a worker got it, from 1
+	Times   int    // how often the server gave it out, from 1; it may have got lost then
+	Place   string // in the stream, which no other message has, whatever id it claims
 	msg     jetstream.Msg
 	q       *Queue
 }
@@ -53,6 +54,7 @@ func (c *Consumer) Fetch(ctx context.Context, most int, wait time.Duration) ([]*
 		d := &Delivery{Data: msg.Data(), Subject: msg.Subject(), ID: msg.Headers().Get(nats.MsgIdHdr), Times: 1, msg: msg, q: c.q}
 		if meta, err := msg.Metadata(); err == nil {
 			d.Times = int(min(meta.NumDelivered, 1<<30))
+			d.Place = fmt.Sprintf("%d-%d", meta.Timestamp.UnixNano(), meta.Sequence.Stream)
 		}
 		all = append(all, d)
 	}
@@ -89,12 +91,7 @@ func (d *Delivery) Bury(ctx context.Context, reason string) error {
 	m.Header.Set(headerSubject, d.Subject)
 	m.Header.Set(headerTimes, fmt.Sprint(d.Times))
 	m.Header.Set(headerID, headerText(d.ID))
-	meta, err := d.msg.Metadata()
-	if err != nil {
-		return err
-	}
-	// The place in the stream is one that no other message has, whatever id it claims.
-	if _, err := d.q.js.PublishMsg(ctx, m, jetstream.WithMsgID(fmt.Sprintf("dead-%d-%d", meta.Timestamp.UnixNano(), meta.Sequence.Stream))); err != nil {
+	if _, err := d.q.js.PublishMsg(ctx, m, jetstream.WithMsgID("dead-"+d.Place)); err != nil {
 		return fmt.Errorf("burying a message: %w", err)
 	}
 	return d.msg.Ack()

@@ -35,12 +35,15 @@ type Worker struct {
 const (
 	// batch is how many messages are stored in one transaction.
 	batch = 64
-	// alone is from which delivery on a message is worked on alone, and most how often it is
-	// delivered: others were with a worker only by chance when that ended.
+	// alone is from which delivery on a message is worked on alone: others were with a worker
+	// only by chance when that ended. The server may have ended as well.
 	alone = 4
-	most  = 8
+	// most is how many workers may end while they work on a message alone.
+	most = 5
 	// heartbeat is how often the queue hears that messages are worked on.
 	heartbeat = 10 * time.Second
+	// ending bounds how long a worker that is told to end notes that a message ended nothing.
+	ending = 2 * time.Second
 	// fetchWait is how long the queue waits for messages.
 	fetchWait = 2 * time.Second
 	// retryMin and retryMax are how long a worker waits for a server that is not there.
@@ -91,14 +94,29 @@ func (w *Worker) work(ctx context.Context, got []*queue.Delivery) {
 	}
 	w.finish(ctx, w.prepare(ctx, together))
 	for _, d := range got {
-		switch {
-		case d.Times > most && w.DB.Ping(ctx) != nil:
-			d.Return() // workers were ended while they waited for the database
-		case d.Times > most:
-			w.bury(ctx, d, fmt.Sprintf("it was delivered %d times, and no worker came to an end with it", d.Times-1))
-		case d.Times >= alone:
-			w.finish(ctx, w.prepare(ctx, []*queue.Delivery{d}))
+		if d.Times >= alone {
+			w.workAlone(ctx, d)
 		}
+	}
+}
+
+// workAlone works on a message that may have ended workers, and gives it up if it has.
+func (w *Worker) workAlone(ctx context.Context, d *queue.Delivery) {
+	begun, err := w.DB.Begin(ctx, d.Place)
+	if err != nil {
+		w.say(ctx, err.Error())
+		d.Return()
+		return
+	}
+	if begun > most {
+		w.bury(ctx, d, fmt.Sprintf("%d workers began with it alone, and none came to an end", begun-1))
+	} else {
+		w.finish(ctx, w.prepare(ctx, []*queue.Delivery{d}))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
+	defer cancel()
+	if err := w.DB.End(ctx, d.Place); err != nil {
+		w.say(ctx, err.Error())
 	}
 }
 
