@@ -1,9 +1,11 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/sfcore/sfcore/internal/artifact"
@@ -30,17 +32,20 @@ func (r *Run) Measure(ctx context.Context, sources []artifact.Source) (*Survey, 
 	var (
 		mu      sync.Mutex
 		wg      sync.WaitGroup
-		rows    []Row
+		parts   []finished
 		skipped int
 		unread  []string
 		failed  error
 		done    int
-		next    = make(chan *artifact.Source)
+		next    = make(chan int)
 	)
-	add := func(e *Entry, err error) {
+	add := func(source int, e *Entry, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		rows, skipped, unread = append(rows, e.Rows...), skipped+e.Skipped, append(unread, e.Unread...)
+		if len(e.Rows) > 0 {
+			parts = append(parts, finished{source, e.Rows})
+		}
+		skipped, unread = skipped+e.Skipped, append(unread, e.Unread...)
 		if done++; r.Progress != nil {
 			r.Progress(done, e.Path)
 		}
@@ -50,7 +55,8 @@ func (r *Run) Measure(ctx context.Context, sources []artifact.Source) (*Survey, 
 	}
 	for range max(r.Workers, 1) {
 		wg.Go(func() {
-			for s := range next {
+			for i := range next {
+				s := &sources[i]
 				e, known := r.Journal.Done(s)
 				var err error
 				if !known {
@@ -58,7 +64,7 @@ func (r *Run) Measure(ctx context.Context, sources []artifact.Source) (*Survey, 
 						err = r.Journal.Note(&e)
 					}
 				}
-				add(&e, err)
+				add(i, &e, err)
 			}
 		})
 	}
@@ -66,14 +72,30 @@ func (r *Run) Measure(ctx context.Context, sources []artifact.Source) (*Survey, 
 		if ctx.Err() != nil {
 			break
 		}
-		next <- &sources[i]
+		next <- i
 	}
 	close(next)
 	wg.Wait()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return New(rows, skipped, unread), failed
+	return New(inOrder(parts), skipped, unread), failed
+}
+
+// finished are the rows of a source.
+type finished struct {
+	source int
+	rows   []Row
+}
+
+// inOrder returns the rows in the order of their sources, however long each took.
+func inOrder(parts []finished) []Row {
+	slices.SortFunc(parts, func(a, b finished) int { return cmp.Compare(a.source, b.source) })
+	var rows []Row
+	for _, p := range parts {
+		rows = append(rows, p.rows...)
+	}
+	return rows
 }
 
 // maxUnread bounds the files of a source that are said not to be readable. An archive of

@@ -107,9 +107,10 @@ type Package struct {
 // Schema names the format of [Survey] as JSON.
 const Schema = "sfcore.sframe-survey/1"
 
-// New adds rows up. It sorts them by package and file.
+// New adds rows up. It sorts them by package and file; those of two root file systems
+// stay in their order.
 func New(rows []Row, skipped int, unread []string) *Survey {
-	slices.SortFunc(rows, func(a, b Row) int {
+	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(strings.Compare(a.Package, b.Package), strings.Compare(a.File, b.File))
 	})
 	s := &Survey{

@@ -144,6 +144,29 @@ func TestJournal(t *testing.T) {
 	}
 }
 
+// Files of the same name in two root file systems stay in the order of these, whichever
+// is done first.
+func TestSameNames(t *testing.T) {
+	list := []artifact.Source{{Path: objects + "/amd64-v3/linked-exec.elf", Name: "x"}, {Path: objects + "/amd64-v3/linked-plt.elf", Name: "x"}}
+	second := make(chan struct{})
+	r := Run{Workers: 2, Owner: func(*artifact.Source) string { return "" }}
+	r.Each = func(s *artifact.Source, do func(artifact.File) error) error {
+		if s.Path == list[0].Path {
+			<-second
+		}
+		return artifact.Each(s, do)
+	}
+	r.Progress = func(_ int, last string) {
+		if last == list[1].Path {
+			close(second)
+		}
+	}
+	s, err := r.Measure(t.Context(), list)
+	if err != nil || len(s.Rows) != 2 || s.Rows[0].Code != 65 || s.Rows[1].Code != 130 {
+		t.Errorf("got %+v, %v, want 65 bytes of code, then 130", s, err)
+	}
+}
+
 func TestCompare(t *testing.T) {
 	row := func(pkg, file string, sf uint64, findings map[string]int) Row {
 		r := Row{Package: pkg, File: file, Findings: findings, Counts: Counts{Files: 1, Code: 100, CFI: 100, SFrame: sf, Both: sf}}
