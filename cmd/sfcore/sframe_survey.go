@@ -14,6 +14,7 @@ import (
 
 	"github.com/sfcore/sfcore/internal/artifact"
 	"github.com/sfcore/sfcore/internal/document"
+	"github.com/sfcore/sfcore/internal/limit"
 	"github.com/sfcore/sfcore/internal/survey"
 )
 
@@ -23,6 +24,10 @@ type surveyCommand struct {
 	reports                  []string
 	jobs                     int
 }
+
+// surveyMemory is where the collector stops being patient, in bytes. The largest
+// libraries of a distribution need a third of it, when two are measured at once.
+const surveyMemory = 160 << 20
 
 // surveyFormats are the names of formats.
 var surveyFormats = slices.Sorted(maps.Keys(survey.Formats))
@@ -81,6 +86,7 @@ func (c *surveyCommand) run(cmd *cobra.Command, args []string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	limit.CollectFrom(surveyMemory)
 	var before *survey.Survey
 	err := readList("--against", c.against, func(text []byte) (err error) {
 		before, err = survey.Read(text)

@@ -90,7 +90,7 @@ func (rs Ranges) Bytes() uint64 {
 
 // and returns the addresses that are in both.
 func (rs Ranges) and(other Ranges) Ranges {
-	var both Ranges
+	both := make(Ranges, 0, max(len(rs), len(other)))
 	for i, j := 0, 0; i < len(rs) && j < len(other); {
 		a, b := rs[i], other[j]
 		if lo, hi := max(a.Lo, b.Lo), min(a.Hi, b.Hi); lo < hi {
