@@ -42,7 +42,12 @@ func (p *Process) facts(s *core.Signal) *cause.Facts {
 		}
 		return f
 	}
-	f.Called = p.calledThroughPointer(words, &th.Regs)
+	if ra, ok := p.calledThroughPointer(words, &th.Regs); ok {
+		f.Called = true
+		if s.HasAddress && s.Address == pc {
+			f.CalledFreed = p.calledFromFreed(th, ra)
+		}
+	}
 	if m := p.modules.At(pc); m != nil {
 		m.Image() // whose bytes memory has from now on
 	}
@@ -51,18 +56,18 @@ func (p *Process) facts(s *core.Signal) *cause.Facts {
 	if inst := disasm.Decode(p.img.Arch, code[:n], pc, nil); inst.Valid {
 		f.Text, f.Effect = inst.Text, disasm.EffectOf(p.img.Arch, code[:n], pc)
 	}
-	f.Freed = func(reg arch.Reg) (string, bool) { return p.loadedFromFreed(th, reg) }
+	f.Freed = func(reg arch.Reg) (string, bool) { return p.loadedFromFreed(&th.Regs, pc, reg) }
+	f.InFreed = p.inFreed
 	if f.At == nil || f.Guarded {
 		p.addStack(f, th)
 	}
 	return f
 }
 
-// calledThroughPointer reports whether the return address of a function that has executed
-// nothing follows a call which does not tell its target.
-func (p *Process) calledThroughPointer(words *memreader.Words, regs *arch.Regs) bool {
+// calledThroughPointer returns the return address of a function that has executed nothing,
+// and reports whether it follows a call which does not tell its target.
+func (p *Process) calledThroughPointer(words *memreader.Words, regs *arch.Regs) (ra uint64, ok bool) {
 	a := p.img.Arch
-	ra, ok := uint64(0), false
 	if a.LR != arch.NoReg {
 		ra, ok = regs.Get(a.LR)
 	} else if sp, known := regs.Get(a.SP); known {
@@ -71,15 +76,15 @@ func (p *Process) calledThroughPointer(words *memreader.Words, regs *arch.Regs) 
 	}
 	m := p.modules.At(ra)
 	if !ok || m == nil {
-		return false
+		return 0, false
 	}
 	m.Image() // whose bytes memory has from now on
 	before := make([]byte, maxCall)
 	if n, _ := p.Memory().ReadMem(before, ra-maxCall); n < maxCall || !a.EndsInCall(before) {
-		return false
+		return 0, false
 	}
 	_, direct := a.CallTarget(before, ra)
-	return !direct
+	return ra, !direct
 }
 
 // maxCall is how many bytes before a return address [arch.Arch.EndsInCall] wants.

@@ -13,20 +13,19 @@ import (
 // register.
 const maxSince = 8
 
-// loadedFromFreed reports whether the instructions right before the pc of a thread, without
-// a call or jump in between, loaded a register from a block of the heap that is free, and
-// says which one it was. The block still has the value.
-func (p *Process) loadedFromFreed(th *core.Thread, reg arch.Reg) (string, bool) {
-	pc, ok := th.Regs.Get(p.img.Arch.PC)
-	value, known := th.Regs.Get(reg)
+// loadedFromFreed reports whether the instructions right before a pc, without a call or
+// jump in between, loaded a register from a block of the heap that is free, and says which
+// one it was. The block still has the value, which the registers have now.
+func (p *Process) loadedFromFreed(now *arch.Regs, pc uint64, reg arch.Reg) (string, bool) {
+	value, known := now.Get(reg)
 	w := p.NewWalker()
 	name, start := w.codeName(pc)
-	if !ok || !known || name == "" || pc-start > maxCode {
+	if !known || name == "" || pc-start > maxCode {
 		return "", false
 	}
 	a, words := p.img.Arch, &memreader.Words{R: p.Memory(), BigEndian: p.img.Arch.BigEndian}
 	var last, from uint64 // where the load is, and what it read; 0 for none
-	regs, since := th.Regs, 0
+	regs, since := *now, 0
 	for at := start; at != pc; {
 		code := codeFrom(words, at)
 		flow := disasm.FlowOf(a, code, at)
@@ -35,7 +34,7 @@ func (p *Process) loadedFromFreed(th *core.Thread, reg arch.Reg) (string, bool) 
 		}
 		effect := disasm.EffectOf(a, code, at)
 		if since++; flow.Next != disasm.Through || since > maxSince {
-			last, regs = 0, th.Regs
+			last, regs = 0, *now
 		}
 		if to, ok := loads(&flow, &effect); ok {
 			addr, known := effect.Operands[0].Address(&regs)
@@ -55,12 +54,64 @@ func (p *Process) loadedFromFreed(th *core.Thread, reg arch.Reg) (string, bool) 
 	if last == 0 {
 		return "", false
 	}
-	block, found := p.block(words, from)
-	if is, err := words.Uint64(from); !found || !block.Free || err != nil || is != value {
+	where, freed := p.inFreed(from)
+	if is, err := words.Uint64(from); !freed || err != nil || is != value {
 		return "", false
 	}
 	text := disasm.Decode(a, codeFrom(words, last), last, nil).Text
-	return fmt.Sprintf("%s loaded it from %#x, in a block of %d bytes that is free", text, from, block.Size), true
+	return fmt.Sprintf("%s loaded it from %#x, %s", text, from, where), true
+}
+
+// inFreed reports whether an address is in a block of the heap that is free, and says so.
+func (p *Process) inFreed(addr uint64) (string, bool) {
+	block, found := p.block(&memreader.Words{R: p.Memory(), BigEndian: p.img.Arch.BigEndian}, addr)
+	if !found || !block.Free {
+		return "", false
+	}
+	return fmt.Sprintf("in a block of %d bytes that is free", block.Size), true
+}
+
+// calledFromFreed says by what instruction a pointer was read from a block of the heap that
+// is free, which a thread called and at whose target it is: the call is right before the
+// return address. It returns "" if that is not known.
+func (p *Process) calledFromFreed(th *core.Thread, ra uint64) string {
+	a, words := p.img.Arch, &memreader.Words{R: p.Memory(), BigEndian: p.img.Arch.BigEndian}
+	pc, known := th.Regs.Get(a.PC)
+	name, at := p.NewWalker().codeName(ra - 1)
+	if !known || name == "" || ra-at > maxCode {
+		return ""
+	}
+	for next := at; next < ra; {
+		size, _ := disasm.Measure(a, codeFrom(words, next))
+		if size <= 0 || uint64(size) > ra-next {
+			return ""
+		}
+		at, next = next, next+uint64(size)
+	}
+	effect, regs := disasm.EffectOf(a, codeFrom(words, at), at), th.Regs
+	if effect.Leads != disasm.Call {
+		return ""
+	}
+	if sp, ok := regs.Get(a.SP); ok {
+		regs.Set(a.SP, sp+8) // as before the call, which pushed the return address
+	}
+	if effect.Target != arch.NoReg {
+		if called, ok := regs.Get(effect.Target); !ok || called != pc {
+			return ""
+		}
+		why, _ := p.loadedFromFreed(&regs, at, effect.Target)
+		return why
+	}
+	o, ok := effect.Pointer()
+	if !ok {
+		return ""
+	}
+	from, ok := o.Address(&regs)
+	where, freed := p.inFreed(from)
+	if is, err := words.Uint64(from); !ok || !freed || err != nil || is != pc {
+		return ""
+	}
+	return fmt.Sprintf("%s read it from %#x, %s", disasm.Decode(a, codeFrom(words, at), at, nil).Text, from, where)
 }
 
 // loads reports whether an instruction does nothing but load 8 bytes to a register.

@@ -49,6 +49,11 @@ type Facts struct {
 	// Freed reports whether the value of a register was read from freed memory right
 	// before, and says by what instruction from where.
 	Freed func(arch.Reg) (string, bool)
+	// InFreed reports whether an address is in freed memory, and says in which.
+	InFreed func(addr uint64) (string, bool)
+	// CalledFreed says by what instruction a pointer was read from freed memory, which
+	// was called as Called says; "" if it is not known that one was.
+	CalledFreed string
 	// Load reads an integer of the process.
 	Load func(addr uint64, size int) (uint64, bool)
 }
@@ -84,7 +89,7 @@ func Explain(f *Facts) *Cause {
 // rules are in an order in which the first that holds is the cause.
 var rules = []func(*Facts) *Cause{
 	sent, message, exception, goPanic, rustPanic, sanitizer, abort,
-	badPC, privileged, usedAfterFree, nonCanonical, misaligned, stackOverflow, nullPointer, pastFile, forbidden,
+	badPC, privileged, usedAfterFree, badTarget, nonCanonical, misaligned, stackOverflow, nullPointer, pastFile, forbidden,
 	division, breakpoint, undefined, seccomp,
 }
 

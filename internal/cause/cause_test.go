@@ -93,7 +93,32 @@ func freed(f *Facts, reg arch.Reg) *Facts {
 	return f
 }
 
+// inFreed adds an address that is in freed memory.
+func inFreed(f *Facts, at uint64) *Facts {
+	f.InFreed = func(addr uint64) (string, bool) { return "in a block that is free", addr == at }
+	return f
+}
+
+// stored adds what memory has at an address.
+func stored(f *Facts, at, v uint64) *Facts {
+	f.Load = func(addr uint64, _ int) (uint64, bool) { return v, addr == at }
+	return f
+}
+
+// calledFreed makes the facts of a call of a pointer in freed memory.
+func calledFreed(s core.Signal, pc uint64) *Facts {
+	f := made("", s, map[arch.Reg]uint64{arch.AMD64.PC: pc})
+	f.Text, f.Called, f.CalledFreed = "", true, "it was read from a freed block"
+	return f
+}
+
+// wild is what no pointer can be.
+const wild = 0xdead_0000_0000_0000
+
 const (
+	callAt     = "\xff\x50\x18" // call *0x18(%rax)
+	jump       = "\xff\xe0"     // jmp *%rax
+	ret        = "\xc3"
 	load       = "\x8b\x40\x08"             // mov 0x8(%rax),%eax
 	loadSum    = "\x8b\x04\x90"             // mov (%rax,%rdx,4),%eax
 	loadEither = "\x8b\x04\x10"             // mov (%rax,%rdx),%eax
@@ -136,13 +161,13 @@ func TestExplain(t *testing.T) {
 		"another operand than at fault": {made(load, segv("SEGV_MAPERR", 0x800), regs(rax, 0)), "", ""},
 		"a register that is unknown":    {made("\x8b\x43\x08", segv("SEGV_MAPERR", 8), regs(rax, 0)), "", ""},
 
-		"null call":                {called(made("", segv("SEGV_MAPERR", 0), regs(pc, 0))), "null-call", "a call through a null pointer"},
-		"call of a small number":   {called(made("", segv("SEGV_MAPERR", 0x10), regs(pc, 0x10))), "bad-call", "a call to 0x10, where nothing is mapped"},
-		"call of data":             {called(made("", segv("SEGV_ACCERR", data.Lo), regs(pc, data.Lo))), "data-call", "a call to 0x500000, which is data and not code"},
-		"return to null":           {made("", segv("SEGV_MAPERR", 0), regs(pc, 0)), "bad-pc", "a call, jump or return to 0x0, where nothing is mapped"},
-		"return to data":           {made("", segv("SEGV_ACCERR", data.Lo), regs(pc, data.Lo)), "bad-pc", "a call, jump or return to 0x500000, which is data"},
-		"call of what is unknown":  {made("", segv("SEGV_ACCERR", 0x700000), regs(pc, 0x700000)), "", ""},
-		"call of what may be code": {made("", segv("SEGV_PKUERR", data.Lo), regs(pc, data.Lo)), "", ""},
+		"null call":                      {called(made("", segv("SEGV_MAPERR", 0), regs(pc, 0))), "null-call", "a call through a null pointer"},
+		"call of a small number":         {called(made("", segv("SEGV_MAPERR", 0x10), regs(pc, 0x10))), "bad-call", "a call to 0x10, where nothing is mapped"},
+		"call of data":                   {called(made("", segv("SEGV_ACCERR", data.Lo), regs(pc, data.Lo))), "data-call", "a call to 0x500000, which is data and not code"},
+		"return to null":                 {made("", segv("SEGV_MAPERR", 0), regs(pc, 0)), "bad-pc", "a call, jump or return to 0x0, where nothing is mapped"},
+		"return to data":                 {made("", segv("SEGV_ACCERR", data.Lo), regs(pc, data.Lo)), "bad-pc", "a call, jump or return to 0x500000, which is data"},
+		"call of memory that is lacking": {made("", segv("SEGV_ACCERR", 0x700000), regs(pc, 0x700000)), "", ""},
+		"call of what may be code":       {made("", segv("SEGV_PKUERR", data.Lo), regs(pc, data.Lo)), "", ""},
 
 		"stack overflow by push":       {frames(made(push, segv("SEGV_MAPERR", stackLo-8), regs(rsp, stackLo)), deep...), "stack-overflow", "the stack is full: an access to 0x7ffff6fffff8, below the stack, which begins at 0x7ffff7000000"},
 		"stack overflow by call":       {frames(made(call, segv("SEGV_MAPERR", stackLo-8), regs(rsp, stackLo, rax, codeAt)), deep...), "stack-overflow", "the stack is full"},
@@ -216,6 +241,18 @@ func TestExplain(t *testing.T) {
 		"another register was":    {freed(made(load, general(), regs(rax, 0xdead000000000000)), rdx), "non-canonical", "an access to 0xdead000000000008"},
 		"freed, and not at fault": {freed(made(load, segv("SEGV_MAPERR", 0x800), regs(rax, 0x10)), rax), "", ""},
 		"freed, sent by itself":   {func() *Facts { f := freed(made(load, own("SIGSEGV"), regs(rax, 0x10)), rax); f.Own = true; return f }(), "self", "the program sent itself"},
+
+		"call through freed memory":     {inFreed(stored(made(callAt, general(), regs(rax, 0x1000, rsp, 0x8000)), 0x1018, wild), 0x1018), "use-after-free", "a call to 0xdead000000000000 through a pointer that was read from memory that malloc has as free"},
+		"call through memory":           {inFreed(stored(made(callAt, general(), regs(rax, 0x1000, rsp, 0x8000)), 0x1018, wild), 0x1000), "bad-call", "a call to 0xdead000000000000, which no pointer can be"},
+		"call of what was freed":        {freed(made(call, general(), regs(rax, wild, rsp, 0x8000)), rax), "use-after-free", "a call to 0xdead000000000000 through a pointer"},
+		"call of what no pointer is":    {freed(made(call, general(), regs(rax, wild, rsp, 0x8000)), rdx), "bad-call", "a call to 0xdead000000000000, which no pointer can be"},
+		"call of what may be a pointer": {made(call, general(), regs(rax, 0x1000, rsp, 0x8000)), "", ""},
+		"call of what is unknown":       {stored(made(callAt, general(), regs(rax, 0x1000, rsp, 0x8000)), 0x1020, wild), "", ""},
+		"jump to what no pointer is":    {made(jump, general(), regs(rax, wild)), "bad-call", "a jump to 0xdead000000000000, which no pointer can be"},
+		"return to what no pointer is":  {stored(made(ret, general(), regs(rsp, 0x8000)), 0x8000, wild), "bad-return", "a return to 0xdead000000000000, which no pointer can be: the stack has it in place of a return address"},
+		"return to what may be one":     {stored(made(ret, general(), regs(rsp, 0x8000)), 0x8000, 0x1000), "", ""},
+		"return by an SP that is wrong": {stored(made(ret, general(), regs(rsp, wild)), wild, wild), "non-canonical", "an access to 0xdead000000000000"},
+		"null call of freed memory":     {calledFreed(segv("SEGV_MAPERR", 0), 0), "use-after-free", "a call to 0x0 through a pointer that was read from memory that malloc has as free"},
 
 		"no signal":    {&Facts{}, "", ""},
 		"no registers": {&Facts{Signal: &core.Signal{Name: "SIGABRT"}}, "", ""},

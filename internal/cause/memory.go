@@ -79,6 +79,10 @@ func badPC(f *Facts) *Cause {
 		fallthrough
 	default:
 		c.Evidence = append(c.Evidence, "the return address follows a call through a pointer")
+		if f.CalledFreed != "" {
+			c.Kind, c.Text = "use-after-free", fmt.Sprintf("a call to %#x", pc)+throughFreed
+			c.Evidence = append(c.Evidence, f.CalledFreed)
+		}
 	}
 	return c
 }
@@ -100,6 +104,69 @@ func privileged(f *Facts) *Cause {
 
 // canonical reports whether an address of amd64 can be one, with 57 bits [Intel SDM 1, 3.3.7.1].
 func canonical(addr uint64) bool { return int64(addr<<7)>>7 == int64(addr) }
+
+// badTarget is for calls, jumps and returns to what the processor refuses as an address.
+// The pc is still at the instruction.
+func badTarget(f *Facts) *Cause {
+	e := &f.Effect
+	if !f.is("SIGSEGV", "SI_KERNEL") || !f.Arch.HidesAddress || e.Leads == disasm.Nowhere {
+		return nil
+	}
+	for i := range e.Operands {
+		if addr, ok := e.Operands[i].Address(f.Regs); !ok || !canonical(addr) {
+			return nil
+		}
+	}
+	target, ok := f.Regs.Get(e.Target)
+	at := uint64(0) // where the target is
+	if e.Target == arch.NoReg {
+		o, known := e.Pointer()
+		if !known {
+			return nil
+		}
+		at, _ = o.Address(f.Regs)
+		target, ok = f.Load(at, 8)
+	}
+	if !ok || canonical(target) {
+		return nil
+	}
+	c := &Cause{Kind: "bad-call", Text: fmt.Sprintf("a call to %#x", target), Evidence: []string{"the instruction at the pc is " + f.Text}}
+	if e.Leads == disasm.Jump {
+		c.Text = fmt.Sprintf("a jump to %#x", target)
+	}
+	where, freed := "", false
+	switch {
+	case e.Leads == disasm.Return:
+		return &Cause{
+			"bad-return", fmt.Sprintf("a return to %#x, which no pointer can be: the stack has it in place of a return address", target),
+			append(c.Evidence, fmt.Sprintf("at %#x is %#x", at, target)),
+		}
+	case e.Target == arch.NoReg:
+		if f.InFreed != nil {
+			where, freed = f.InFreed(at)
+		}
+		if freed {
+			where = ", " + where + ","
+		}
+		c.Evidence = append(c.Evidence, fmt.Sprintf("at %#x%s is %#x", at, where, target))
+	default:
+		c.Evidence = append(c.Evidence, fmt.Sprintf("%s is %#x", f.Arch.RegName(e.Target), target))
+		if f.Freed != nil {
+			if where, freed = f.Freed(e.Target); freed {
+				c.Evidence = append(c.Evidence, where)
+			}
+		}
+	}
+	if !freed {
+		c.Text += ", which no pointer can be"
+		return c
+	}
+	c.Kind, c.Text = "use-after-free", c.Text+throughFreed
+	return c
+}
+
+// throughFreed is what is said of pointers that a block had which malloc has as free.
+const throughFreed = " through a pointer that was read from memory that malloc has as free"
 
 // nonCanonical is for addresses that the processor refuses. Which it was is not told, so all
 // operands are looked at.

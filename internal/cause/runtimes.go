@@ -146,7 +146,7 @@ func usedAfterFree(f *Facts) *Cause {
 		return nil
 	}
 	return &Cause{
-		"use-after-free", "an access to " + hex(at) + " through a pointer that was read from memory that malloc has as free",
+		"use-after-free", "an access to " + hex(at) + throughFreed,
 		append(f.evidence(o), why),
 	}
 }

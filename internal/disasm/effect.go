@@ -21,9 +21,21 @@ type Effect struct {
 	Divides     bool
 	Divisor     arch.Reg
 	DivisorSize int
+	// Leads is Call, Jump or Return for instructions that lead to an address which is in
+	// Target or, if that is arch.NoReg, in the last operand (known of amd64).
+	Leads  Next
+	Target arch.Reg
 	// Privileged is set if only the kernel may use the instruction, and Undefined if it is
 	// one that is meant to fail: UD2 and the like.
 	Privileged, Undefined bool
+}
+
+// Pointer returns the operand that has the address to which an instruction leads.
+func (e *Effect) Pointer() (*Operand, bool) {
+	if len(e.Operands) == 0 || e.Operands[len(e.Operands)-1].Implied {
+		return nil, false
+	}
+	return &e.Operands[len(e.Operands)-1], true
 }
 
 // Operand is an operand in memory, at Base + Scale*Index + Disp.
@@ -114,6 +126,7 @@ func effectAMD64(a *arch.Arch, code []byte, pc uint64) (e Effect) {
 		return e
 	default:
 	}
+	e.Leads, e.Target = amd64Leads(&inst)
 	for i, arg := range inst.Args {
 		mem, ok := arg.(x86asm.Mem)
 		if !ok {
@@ -145,6 +158,17 @@ func effectAMD64(a *arch.Arch, code []byte, pc uint64) (e Effect) {
 		e.Operands = append(e.Operands, o)
 	}
 	return e
+}
+
+func amd64Leads(inst *x86asm.Inst) (Next, arch.Reg) {
+	lead := map[x86asm.Op]Next{x86asm.CALL: Call, x86asm.JMP: Jump, x86asm.RET: Return}[inst.Op]
+	switch to := inst.Args[0].(type) {
+	case x86asm.Rel:
+		return Nowhere, arch.NoReg
+	case x86asm.Reg:
+		return lead, amd64Reg(to)
+	}
+	return lead, arch.NoReg
 }
 
 // amd64Part returns the register that a register is the low part of, and the size of the

@@ -75,3 +75,29 @@ func FuzzEffect(f *testing.F) {
 		}
 	})
 }
+
+// Where calls, jumps and returns lead is in a register, or in the last operand.
+func TestLeads(t *testing.T) {
+	const none = arch.NoReg
+	for code, want := range map[string]struct {
+		leads   Next
+		target  arch.Reg
+		pointer bool
+	}{
+		"\xff\xd0":             {Call, 0, false},       // call *%rax
+		"\xff\x50\x18":         {Call, none, true},     // call *0x18(%rax)
+		"\xff\xe0":             {Jump, 0, false},       // jmp *%rax
+		"\xff\x20":             {Jump, none, true},     // jmp *(%rax)
+		"\xc3":                 {Return, none, true},   // ret
+		"\x64\xff\x10":         {Call, none, false},    // call *%fs:(%rax)
+		"\xe8\x00\x00\x00\x00": {Nowhere, none, false}, // call
+		"\xeb\x00":             {Nowhere, none, false}, // jmp
+		"\x8b\x40\x08":         {Nowhere, none, true},  // mov 0x8(%rax),%eax
+	} {
+		e := EffectOf(arch.AMD64, []byte(code), 0x1000)
+		_, pointer := e.Pointer()
+		if e.Leads != want.leads || e.Target != want.target && e.Leads != Nowhere || pointer != want.pointer {
+			t.Errorf("% x: got %v, %v, %v, want %+v", code, e.Leads, e.Target, pointer, want)
+		}
+	}
+}

@@ -47,6 +47,16 @@ __attribute__((noinline)) long free_then_value(node *n) {
 	return next->value;
 }
 
+struct caller {
+	long parts[4];
+	void (*call)();
+};
+
+__attribute__((noinline)) void call_through(caller *c) {
+	c->call();
+	asm volatile("");
+}
+
 struct no_disk : std::runtime_error {
 	no_disk() : std::runtime_error("no disk") {}
 };
@@ -159,6 +169,20 @@ int main(int argc, char **argv) {
 		}
 		return value_of_next(n) + (behind != 0);
 	}
+	if (is("freed-call") || is("freed-call-twin") || is("freed-wild-call") || is("freed-wild-call-twin")) {
+		caller *c = (caller *)malloc(sizeof(caller));
+		void *behind = malloc(32);
+		c->call = (void (*)())(is("freed-call") || is("freed-call-twin") ? (uintptr_t)0x20000 : (uintptr_t)wild);
+		asm volatile("" : "+r"(c) : : "memory");
+		if (is("freed-call") || is("freed-wild-call")) {
+			volatile uintptr_t v = (uintptr_t)c;
+			free((void *)v);
+		}
+		call_through(c);
+		return behind != 0;
+	}
+	if (is("wild-return")) asm volatile("push %0; ret" ::"r"(wild) : "memory");
+	if (is("wild-return-twin")) asm volatile("mov %0, %%rsp; ret" ::"r"(wild) : "memory");
 	if (is("bad-free")) free((void *)(uintptr_t)&numbers[2]);
 	if (is("smashed")) asm volatile("call __stack_chk_fail");
 	if (is("overrun")) asm volatile("call __chk_fail");
