@@ -25,44 +25,54 @@ func (s *Stream) codes(out []byte, n int) ([]byte, error) {
 	return out, err
 }
 
-// run decodes symbols as long as margin bytes of the stream follow.
+// fill takes as many bytes as fit into hold; the low six bits of bits say how many bits
+// are there.
+func fill(in []byte, pos int, hold uint64, bits uint) (int, uint64, uint) {
+	return pos + int(^bits>>3&7), hold | binary.LittleEndian.Uint64(in[pos:])<<(bits&63), bits | refill
+}
+
+// run decodes symbols as long as margin bytes of the stream follow. It finds the meaning
+// of the next code before it copies, so that the processor does both at a time.
 func (s *Stream) run(out []byte, n int) ([]byte, error) {
 	buf, w := out[:cap(out)], len(out)
 	in, pos, hold, bits := s.in, s.pos, s.hold, s.bits
 	lit, dist := (*[rootSize]entry)(s.lit.entries[:]), (*[rootSize]entry)(s.dist.entries[:])
 	var err error
+	if w >= n || len(in)-pos < margin {
+		return out, nil
+	}
+	pos, hold, bits = fill(in, pos, hold, bits)
+	e := lit[hold&(rootSize-1)]
 	for w < n && len(in)-pos >= margin {
-		hold |= binary.LittleEndian.Uint64(in[pos:]) << (bits & 63)
-		pos += int((63 - bits) >> 3)
-		bits |= refill
-		e := lit[hold&(rootSize-1)]
 		if e&isLiteral != 0 {
 			buf[w] = byte(e >> 16)
 			w++
 			hold >>= e & 63
-			bits -= e.size()
+			bits -= uint(e)
 			if e = lit[hold&(rootSize-1)]; e&isLiteral != 0 {
 				buf[w] = byte(e >> 16)
 				w++
 				hold >>= e & 63
-				bits -= e.size()
+				bits -= uint(e)
+				e = lit[hold&(rootSize-1)]
+				pos, hold, bits = fill(in, pos, hold, bits)
 				continue
 			}
 			// A copy takes up to 48 bits.
-			hold |= binary.LittleEndian.Uint64(in[pos:]) << (bits & 63)
-			pos += int((63 - bits) >> 3)
-			bits |= refill
+			pos, hold, bits = fill(in, pos, hold, bits)
 		}
 		if e&isSecond != 0 {
 			e = s.lit.entries[e.value()+uint(hold>>rootBits)&(1<<e.size()-1)]
 		}
 		was := hold
 		hold >>= e & 63
-		bits -= e.size()
+		bits -= uint(e)
 		if e&isCopy == 0 {
 			if e&isLiteral != 0 {
 				buf[w] = byte(e >> 16)
 				w++
+				pos, hold, bits = fill(in, pos, hold, bits)
+				e = lit[hold&(rootSize-1)]
 				continue
 			}
 			if err = ErrFormat; e&isEnd != 0 {
@@ -77,12 +87,14 @@ func (s *Stream) run(out []byte, n int) ([]byte, error) {
 		}
 		was = hold
 		hold >>= e & 63
-		bits -= e.size()
+		bits -= uint(e)
 		distance := int(e.value() + uint(was&(1<<(e&63)-1)>>e.code()))
 		if distance > w || e == 0 {
 			err = ErrFormat
 			break
 		}
+		pos, hold, bits = fill(in, pos, hold, bits)
+		e = lit[hold&(rootSize-1)]
 		to, from := buf[w:w+length+8], buf[w-distance:]
 		w += length
 		if distance >= 8 {
@@ -96,11 +108,11 @@ func (s *Stream) run(out []byte, n int) ([]byte, error) {
 			}
 			continue
 		}
-		for i := range length {
+		for i := range from[:length:length] {
 			to[i] = from[i]
 		}
 	}
-	s.pos, s.hold, s.bits = pos, hold&(1<<bits-1), bits
+	s.pos, s.hold, s.bits = pos, hold&(1<<(bits&63)-1), bits&63
 	return buf[:w], err
 }
 

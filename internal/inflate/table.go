@@ -11,7 +11,7 @@ type table struct {
 }
 
 const (
-	rootBits = 10
+	rootBits = 11
 	rootSize = 1 << rootBits
 	maxBits  = 15 // of a code
 	// maxSecond bounds the entries of second tables: each code longer than rootBits is
