@@ -1,7 +1,6 @@
 package dap
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -72,28 +71,9 @@ func parseConfig(raw json.RawMessage) (*config, error) {
 		if err := json.Unmarshal(raw, c); err != nil {
 			return nil, newError(idLaunch, "the launch configuration: %s", explainJSON(err))
 		}
-		c.warnings = unusedOfFetching(raw)
+		c.warnings = c.Debuginfod.unused
 	}
 	return c, nil
-}
-
-// unusedOfFetching says that servers and times are not taken from "debuginfod".
-func unusedOfFetching(raw json.RawMessage) []string {
-	var set struct {
-		Debuginfod json.RawMessage `json:"debuginfod"`
-	}
-	var object map[string]json.RawMessage
-	var list []string
-	if json.Unmarshal(raw, &set) != nil || len(set.Debuginfod) == 0 {
-		return nil
-	}
-	_ = json.Unmarshal(set.Debuginfod, &object)
-	_ = json.Unmarshal(set.Debuginfod, &list)
-	delete(object, "enabled")
-	if len(object)+len(list) == 0 {
-		return nil
-	}
-	return []string{"\"debuginfod\" only turns fetching on or off: servers are those of DEBUGINFOD_URLS, and the time is that of DEBUGINFOD_TIMEOUT, in the environment of sfcore."}
 }
 
 // spec returns what the configuration says is to be opened.
@@ -153,7 +133,7 @@ func (c *config) spec() (Spec, error) {
 	p.Options = process.Options{Exe: c.resolve(c.Program), Sysroot: c.resolve(c.Sysroot), MaxFrames: c.MaxFrames}
 	p.Options.Methods, p.Options.MaxTime = c.Methods, time.Duration(c.MaxTime)*time.Millisecond
 	p.Options.MaxTotalTime = time.Duration(c.TotalTime) * time.Millisecond
-	p.Options.Debuginfod = bool(c.Debuginfod)
+	p.Options.Debuginfod, p.Options.DebuginfodServers, p.Options.DebuginfodTimeout = c.Debuginfod.on, c.Debuginfod.servers, c.Debuginfod.timeout
 	p.Options.DebugDirs, p.Options.SFrameDirs = c.resolveAll(c.DebugDirs), c.resolveAll(c.SFrameDirs)
 	paths := c.Paths
 	for path := range strings.SplitSeq(c.SOLibPath, ";") {
@@ -165,10 +145,10 @@ func (c *config) spec() (Spec, error) {
 		}
 	}
 	err := settingError(p.Options.Check())
-	if p.Options.Debuginfod && os.Getenv("DEBUGINFOD_URLS") == "" {
+	if p.Options.Debuginfod && p.Options.DebuginfodServers == nil && os.Getenv("DEBUGINFOD_URLS") == "" {
 		p.Options.Debuginfod = false
 		if again := settingError(p.Options.Check()); again == nil {
-			c.warnings = append(c.warnings, "\"debuginfod\" is on, but DEBUGINFOD_URLS names no server in the environment of sfcore, so nothing is fetched.")
+			c.warnings = append(c.warnings, "\"debuginfod\" is on, but neither it nor DEBUGINFOD_URLS in the environment of sfcore names a server, so nothing is fetched.")
 			err = nil
 		}
 	}
@@ -177,7 +157,7 @@ func (c *config) spec() (Spec, error) {
 
 // settings are the keys of a launch configuration that set the options which can
 // be wrong.
-var settings = map[string]string{"Methods": "methods", "MaxFrames": "maxFrames", "MaxTime": "maxTime", "MaxTotalTime": "maxTotalTime", "Debuginfod": "debuginfod"}
+var settings = map[string]string{"Methods": "methods", "MaxFrames": "maxFrames", "MaxTime": "maxTime", "MaxTotalTime": "maxTotalTime", "Debuginfod": "debuginfod", "DebuginfodTimeout": "debuginfod"}
 
 // settingError says what is wrong with a setting.
 func settingError(err error) error {
@@ -284,35 +264,6 @@ func (p *processID) UnmarshalJSON(raw []byte) error {
 		return fmt.Errorf("%s is not the id of a process", raw)
 	}
 	*p = processID(n)
-	return nil
-}
-
-// fetching is whether debug information may be fetched from servers: a boolean, a mode,
-// or an object with "enabled", as cppdbg has it.
-type fetching bool
-
-// UnmarshalJSON implements json.Unmarshaler. What says neither yes nor no is an error,
-// since fetching tells servers which programs run here.
-func (d *fetching) UnmarshalJSON(raw []byte) error {
-	switch string(bytes.ToLower(raw)) {
-	case "null", "false", "0", "[]", `""`, `"off"`, `"never"`, `"no"`, `"false"`, `"disabled"`:
-		*d = false
-		return nil
-	case "true", "1", `"on"`, `"always"`, `"auto"`, `"yes"`, `"true"`, `"enabled"`:
-		*d = true
-		return nil
-	}
-	var object struct {
-		Enabled *fetching `json:"enabled"`
-	}
-	if raw[0] == '[' && json.Unmarshal(raw, new([]string)) == nil {
-		*d = true
-		return nil
-	}
-	if raw[0] != '{' || json.Unmarshal(raw, &object) != nil {
-		return errors.New("debuginfod is true, false, a mode (on, off, always, never, auto) or an object with enabled")
-	}
-	*d = object.Enabled == nil || *object.Enabled
 	return nil
 }
 

@@ -160,7 +160,7 @@ func (s *session) announce() {
 	for _, problem := range snap.process.Problems() {
 		snap.problem(s.output, problem)
 	}
-	fetches := bool(s.config.Debuginfod)
+	fetches := s.config.Debuginfod.on
 	s.background.Go(func() { s.sendModules(snap, "new", fetches) })
 }
 

@@ -109,7 +109,7 @@ func (s *session) writeMissingSource(ctx context.Context, b *strings.Builder, at
 	b.WriteString("\nWhat to do, one of these, in the launch configuration:\n")
 	fmt.Fprintf(b, "  \"sourceMap\": {%q: \"the directory where the sources are now\"}\n", oneLine(path.Dir(at.file)))
 	b.WriteString("  \"sourcePaths\": [\"a directory that has the file somewhere below it\"]\n")
-	if !s.config.Debuginfod {
+	if !s.config.Debuginfod.on {
 		b.WriteString("  \"debuginfod\": true, to fetch it from a server, which learns the build-id\n")
 	}
 }
@@ -143,7 +143,7 @@ func (s *session) writeMissingModule(b *strings.Builder, at missingPlace, m *rep
 	b.WriteString("\nWhat to do: copy the file from the machine where the process ran, and\n")
 	b.WriteString("  type \"path DIRECTORY\" in the debug console, with the directory of the copy,\n")
 	b.WriteString("  or add the directory to \"paths\" in the launch configuration.\n")
-	if !s.config.Debuginfod {
+	if !s.config.Debuginfod.on {
 		b.WriteString("  Or set \"debuginfod\": true to fetch it from a server, which learns the build-id.\n")
 	}
 }
@@ -155,7 +155,7 @@ func (s *session) writeServers(b *strings.Builder, answer error) {
 		fmt.Fprintf(b, "  on servers: %s\n", oneLine(answer.Error()))
 	case s.spec.Options.Debuginfod:
 		b.WriteString("  on the servers of debuginfod, which do not have it or did not answer\n")
-	case bool(s.config.Debuginfod):
+	case s.config.Debuginfod.on:
 		b.WriteString("  on no server, since DEBUGINFOD_URLS names none in the environment of sfcore\n")
 	default:
 		b.WriteString("  on no server, since \"debuginfod\" is off\n")

@@ -14,7 +14,7 @@ func TestSettingsReachOptions(t *testing.T) {
 	t.Setenv("DEBUGINFOD_URLS", "http://localhost:1")
 	c, err := parseConfig(json.RawMessage(`{
 		"coreFile": "core", "program": "/p", "sysroot": "/s", "paths": ["/a"], "debugDirs": ["/d"], "sframeDirs": ["/f"],
-		"methods": ["cfi"], "maxFrames": 3, "maxTime": 1500, "maxTotalTime": 2500, "debuginfod": true}`))
+		"methods": ["cfi"], "maxFrames": 3, "maxTime": 1500, "maxTotalTime": 2500, "debuginfod": {"servers": ["http://localhost:1"], "timeout": 3}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestWrongSettings(t *testing.T) {
 	if spec, err := c.spec(); err != nil || spec.Options.Debuginfod || len(c.warnings) != 1 || !strings.Contains(c.warnings[0], "DEBUGINFOD_URLS") {
 		t.Errorf("got %v, %v and warnings %q", spec.Options.Debuginfod, err, c.warnings)
 	}
-	if len(settings) != 5 {
+	if len(settings) != 6 {
 		t.Errorf("got %d settings; Check has as many errors", len(settings))
 	}
 }

@@ -32,7 +32,7 @@ func (s *session) addPath(ctx context.Context, _ *place, dir string) (string, er
 		if s.client.SupportsInvalidatedEvent {
 			s.event("invalidated", &godap.InvalidatedEventBody{Areas: []godap.InvalidatedAreas{"all"}})
 		}
-		fetches := bool(s.config.Debuginfod)
+		fetches := s.config.Debuginfod.on
 		s.background.Go(func() { s.sendModules(snap, "changed", fetches) })
 	})
 	return fmt.Sprintf("%s is now used", dir), nil

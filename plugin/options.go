@@ -53,6 +53,8 @@ func openRequest(o *process.Options) (*proto.OpenRequest, error) {
 	switch {
 	case o.Context != nil || o.Progress != nil || o.Searching != nil:
 		return nil, errors.New("Options.Context, Options.Progress and Options.Searching cannot be sent to the plugin; leave them nil")
+	case o.DebuginfodServers != nil || o.DebuginfodTimeout != 0:
+		return nil, errors.New("Options.DebuginfodServers and Options.DebuginfodTimeout cannot be sent to the plugin; set DEBUGINFOD_URLS and DEBUGINFOD_TIMEOUT in its environment")
 	case o.MaxFrames < 0 || o.MaxFrames > math.MaxUint32:
 		return nil, fmt.Errorf("MaxFrames: %d is not within 0 to %d", o.MaxFrames, uint32(math.MaxUint32))
 	}

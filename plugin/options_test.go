@@ -9,6 +9,9 @@ import (
 	"github.com/sfcore/sfcore/process"
 )
 
+// ofEnvironment are the options for which the plugin has variables of the environment.
+var ofEnvironment = map[string]bool{"DebuginfodServers": true, "DebuginfodTimeout": true}
+
 // allOptions sets every field of the options that is data, so that one that is
 // added and not carried is seen.
 func allOptions(t *testing.T) process.Options {
@@ -16,6 +19,9 @@ func allOptions(t *testing.T) process.Options {
 	var o process.Options
 	v := reflect.ValueOf(&o).Elem()
 	for i := range v.NumField() {
+		if ofEnvironment[v.Type().Field(i).Name] {
+			continue
+		}
 		switch f := v.Field(i).Addr().Interface().(type) {
 		case *string:
 			*f = "/" + v.Type().Field(i).Name
@@ -56,6 +62,8 @@ func TestOptionsRefused(t *testing.T) {
 		"context":     {Context: t.Context()},
 		"progress":    {Progress: func(int64, int64) {}},
 		"searching":   {Searching: func(int) {}},
+		"servers":     {DebuginfodServers: []string{"http://a"}},
+		"timeout":     {DebuginfodTimeout: 1},
 		"negative":    {MaxFrames: -1},
 		"many frames": {MaxFrames: 1 << 40},
 	} {

@@ -18,7 +18,7 @@ import (
 
 // Options say where to look for the files of a process and how to walk its stacks.
 // With the zero value, files are expected at their recorded paths and every method
-// is used. Every front end offers all options.
+// is used. Every front end offers all options, but for those that say otherwise.
 type Options struct {
 	// Exe is the file of the main program; "" to search for it.
 	Exe string
@@ -38,6 +38,11 @@ type Options struct {
 	// Debuginfod is set to fetch files that are not on this machine from the servers
 	// that the environment names [debuginfod(8)]. The servers learn the build-ids.
 	Debuginfod bool
+	// DebuginfodServers and DebuginfodTimeout replace the servers of the environment, and
+	// how long one may be silent, if they are not zero. Only the debug adapter offers
+	// them, since editors mostly lack the shell's environment.
+	DebuginfodServers []string
+	DebuginfodTimeout time.Duration
 	// Progress, if not nil, is called while a file is fetched. done is the number of
 	// bytes that have arrived, and total is the size of the file, 0 if unknown.
 	Progress func(done, total int64)
@@ -95,6 +100,8 @@ func (o *Options) Check() error {
 		return wrong("MaxFrames", "%d is negative", o.MaxFrames)
 	case o.MaxTime < 0:
 		return wrong("MaxTime", "%v is negative", o.MaxTime)
+	case o.DebuginfodTimeout < 0:
+		return wrong("DebuginfodTimeout", "%v is negative", o.DebuginfodTimeout)
 	case o.MaxTotalTime < 0:
 		return wrong("MaxTotalTime", "%v is negative", o.MaxTotalTime)
 	}
@@ -145,7 +152,7 @@ func (o *Options) servers() (*debuginfod.Client, error) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	client, err := debuginfod.FromEnvironment(ctx)
+	client, err := debuginfod.New(ctx, o.DebuginfodServers, o.DebuginfodTimeout)
 	if err != nil {
 		return nil, err
 	}

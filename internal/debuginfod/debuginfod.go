@@ -5,6 +5,7 @@
 package debuginfod
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -74,9 +75,13 @@ var ErrNoServers = errors.New("DEBUGINFOD_URLS is not set, so there is no server
 // DEBUGINFOD_MAXSIZE say [debuginfod_find_debuginfo(3)], but that the last two
 // bound all downloads of the Client together. All its work ends when ctx does. A
 // cache that belongs to another user is an error.
-func FromEnvironment(ctx context.Context) (*Client, error) {
+func FromEnvironment(ctx context.Context) (*Client, error) { return New(ctx, nil, 0) }
+
+// New is FromEnvironment, with these servers and this time without an answer; nil and 0
+// for those of the environment. A server that is no address is an error.
+func New(ctx context.Context, servers []string, timeout time.Duration) (*Client, error) {
 	c := &Client{
-		stall:  seconds("DEBUGINFOD_TIMEOUT", defaultStall),
+		stall:  cmp.Or(timeout, seconds("DEBUGINFOD_TIMEOUT", defaultStall)),
 		budget: budget{time: seconds("DEBUGINFOD_MAXTIME", defaultTotal), bytes: defaultSize},
 		ctx:    ctx,
 		down:   map[string]bool{},
@@ -84,9 +89,15 @@ func FromEnvironment(ctx context.Context) (*Client, error) {
 	if n, err := strconv.ParseInt(os.Getenv("DEBUGINFOD_MAXSIZE"), 10, 64); err == nil && n > 0 {
 		c.budget.bytes = n
 	}
-	for word := range strings.FieldsSeq(os.Getenv("DEBUGINFOD_URLS")) {
+	words := servers
+	if servers == nil {
+		words = strings.Fields(os.Getenv("DEBUGINFOD_URLS"))
+	}
+	for _, word := range words {
 		if u, err := url.Parse(word); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
 			c.servers = append(c.servers, strings.TrimSuffix(word, "/"))
+		} else if servers != nil {
+			return nil, fmt.Errorf("%q is not the address of a server, as https://debuginfod.example.org is", word)
 		}
 	}
 	if len(c.servers) == 0 {
