@@ -29,6 +29,12 @@ const (
 // does, and the stack of its one frame. There is memory of zeros at partsData.
 func partsProcess(t *testing.T, text string) (*Process, *Stack) {
 	t.Helper()
+	return partsProcessWith(t, text, make([]byte, 0x10000))
+}
+
+// partsProcessWith is partsProcess with other memory at partsData.
+func partsProcessWith(t *testing.T, text string, data []byte) (*Process, *Stack) {
+	t.Helper()
 	dwarf := testkit.DWARF{Order: binary.LittleEndian, Text: text}
 	exe := testkit.ELF{Order: binary.LittleEndian, Type: 2, Machine: arch.EMX86_64, Base: partsText, Sections: append([]testkit.ELFSection{
 		{Name: ".text", Type: 1, Flags: 6, Addr: partsText, Data: bytes.Repeat([]byte{0x90}, 0x1000), Align: 0x1000},
@@ -39,7 +45,7 @@ func partsProcess(t *testing.T, text string) (*Process, *Stack) {
 	}
 	p := New(&core.Image{
 		Arch: arch.AMD64, Path: "core", Mappings: []core.Mapping{{Lo: partsText, Hi: partsText + 0x1000, Path: name, Exec: true}},
-		Mem: memreader.NewSpace([]memreader.Segment{{Addr: partsData, Size: 0x10000, Data: make([]byte, 0x10000)}}),
+		Mem: memreader.NewSpace([]memreader.Segment{{Addr: partsData, Size: uint64(len(data)), Data: data}}),
 	}, Options{Exe: name})
 	t.Cleanup(func() { p.Close() })
 	return p, &Stack{Thread: &core.Thread{ID: 1}, Frames: []unwind.Frame{{PC: partsText + 0x10, Exact: true}}}

@@ -98,6 +98,15 @@ func wideRegisters(p *Process, th *core.Thread) func(uint64) []byte {
 func (w *Walker) AddVariables(s *Stack, r *report.Thread) {
 	w.RecoverRegisters(s)
 	all := maxStackParts
+	if w.parts != nil {
+		all = min(all, int(w.parts.Load()))
+	}
+	before := all
+	defer func() {
+		if w.parts != nil {
+			w.parts.Add(int64(all - before))
+		}
+	}()
 	for i, physical := 0, 0; i < len(r.Frames) && physical < len(s.Frames); physical++ {
 		n := 1
 		for i+n < len(r.Frames) && r.Frames[i+n-1].Inlined {
@@ -107,6 +116,10 @@ func (w *Walker) AddVariables(s *Stack, r *report.Thread) {
 			i += n
 			physical--
 			continue
+		}
+		if all <= 0 && w.parts != nil && before < maxStackParts {
+			w.process.modules.Note(fmt.Errorf("all stacks together have more than %d variables: the others are left out", maxRunParts))
+			return
 		}
 		if all <= 0 {
 			w.process.modules.Note(fmt.Errorf("thread %d has more variables than are shown: those of frame %d and its callers are left out", s.Thread.ID, i))

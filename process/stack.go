@@ -83,6 +83,8 @@ func Parallel[T any](ctx context.Context, p *Process, threads []*core.Thread, f 
 			return
 		}
 		budget := &unwind.Budget{Time: p.opts.MaxTotalTime, Steps: maxSteps}
+		var parts atomic.Int64
+		parts.Store(maxRunParts)
 		ctx, cancel := context.WithCancel(ctx)
 		var workers sync.WaitGroup
 		defer workers.Wait()
@@ -106,7 +108,7 @@ func Parallel[T any](ctx context.Context, p *Process, threads []*core.Thread, f 
 		for i := range min(runtime.GOMAXPROCS(0), len(threads)) {
 			workers.Go(func() {
 				w := p.NewWalker()
-				w.unwinder.Budget = budget
+				w.unwinder.Budget, w.parts = budget, &parts
 				for j := range jobs {
 					w.turn = func() bool {
 						long.Store(true)

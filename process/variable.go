@@ -53,7 +53,12 @@ const (
 	// frame fits into a message of the plugin.
 	maxFrameParts = 2000
 	maxStackParts = 1 << 18
-	maxVarName    = 256
+	// maxRunParts bounds the variables of all stacks that are walked together, so that
+	// they take some seconds.
+	maxRunParts = 1 << 20
+	// stepsOfPart is how many steps to the elements of a container count as a part.
+	stepsOfPart = 64
+	maxVarName  = 256
 )
 
 // read returns the variable in the form that package value uses.
@@ -210,11 +215,23 @@ func describeVariable(v *Variable, left *int, raw bool) report.Variable {
 // describeObject describes an object, a container by what it holds unless raw is set.
 func describeObject(o *value.Object, depth int, left *int, raw bool) report.Variable {
 	if !raw {
-		if view, ok := container.Of(o); ok {
+		steps := stepsOf(o)
+		view, ok := container.Of(o)
+		*left -= (stepsOf(o) - steps) / stepsOfPart
+		if ok {
 			return describeContainer(o, view, depth, left)
 		}
 	}
 	return describeMembers(o, depth, left, raw)
+}
+
+// stepsOf returns how many steps to the elements of containers the frame of an object has
+// taken so far.
+func stepsOf(o *value.Object) int {
+	if s := o.Scope(); s != nil && s.Frame() != nil {
+		return s.Frame().Steps
+	}
+	return 0
 }
 
 // describeContainer describes an object of a standard library.
@@ -235,7 +252,9 @@ func describeContainer(o *value.Object, view *container.View, depth int, left *i
 		r.More = view.Len
 		return r
 	}
+	steps := stepsOf(o)
 	parts, err := view.Parts(0, maxVarElements)
+	*left -= (stepsOf(o) - steps) / stepsOfPart
 	for i := range parts {
 		if *left <= 0 {
 			break

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/sfcore/sfcore/core"
 	"github.com/sfcore/sfcore/internal/module"
@@ -32,6 +33,9 @@ type Walker struct {
 	// turn waits until all stacks before were described, and reports whether somebody still
 	// waits for this one; nil if there are none before.
 	turn func() bool
+	// parts are how many variables, with their parts, all stacks together may still have;
+	// nil if there is one stack.
+	parts *atomic.Int64
 }
 
 // naming is what is known about the code at a lookup pc.

@@ -249,6 +249,31 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// What is read to find elements is counted. The type of nodes is looked for once in a
+// frame, and not at all where many others were.
+func TestSteps(t *testing.T) {
+	m := whole()
+	o := objects(t, m.stack, m.heap)["list"]
+	f := o.Scope().Frame()
+	v, ok := Of(&o)
+	if !ok || f.Steps != typeSteps || len(f.Nodes) != 1 {
+		t.Fatalf("got %+v, %v, %d steps, types %v", v, ok, f.Steps, f.Nodes)
+	}
+	if _, err := v.Parts(0, 2); err != nil || f.Steps != typeSteps+2 {
+		t.Errorf("got %v, %d steps", err, f.Steps)
+	}
+	if _, ok := Of(&o); !ok || f.Steps != typeSteps+2 {
+		t.Errorf("again: got %v, %d steps", ok, f.Steps)
+	}
+	clear(f.Nodes)
+	for i := range maxNodes {
+		f.Nodes[fmt.Sprint(i)] = nil
+	}
+	if _, ok := Of(&o); ok || f.Steps != typeSteps+2 {
+		t.Errorf("with many types: got %v, %d steps", ok, f.Steps)
+	}
+}
+
 func TestFamily(t *testing.T) {
 	for name, want := range map[string]string{
 		"std::vector<int>": "std::vector", "std::__1::map<a::b<c>, d>": "std::map", "std::__cxx11::basic_string<char>": "std::basic_string",

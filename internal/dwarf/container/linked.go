@@ -143,9 +143,17 @@ func (c *chain) walk(from, count uint64, show func(e value.Object, i uint64) val
 
 // word reads a pointer.
 func word(o *value.Object, addr uint64) (uint64, error) {
+	o.Scope().Frame().Steps++
 	w := o.Scope().At("", pointerType, addr)
 	return w.Number()
 }
+
+const (
+	// maxNodes bounds the types of nodes that are looked for in a frame.
+	maxNodes = 256
+	// typeSteps is what a type counts whose name is compared: it is read and written out.
+	typeSteps = 16
+)
 
 // nodeType finds the type of nodes by the name of its template and its first argument.
 func nodeType(o *value.Object, template string, elem *info.Type) *info.Type {
@@ -154,8 +162,23 @@ func nodeType(o *value.Object, template string, elem *info.Type) *info.Type {
 		return nil
 	}
 	want := elem.String()
+	key := template + "<" + want
+	t, known := f.Nodes[key]
+	if known || len(f.Nodes) >= maxNodes {
+		return t
+	}
+	if f.Nodes == nil {
+		f.Nodes = map[string]*info.Type{}
+	}
+	t = findNode(f, template, want)
+	f.Nodes[key] = t
+	return t
+}
+
+func findNode(f *value.Frame, template, want string) *info.Type {
 	search := func(list []info.Decl) *info.Type {
 		for i := range list {
+			f.Steps += typeSteps
 			if list[i].Kind != info.DeclType {
 				continue
 			}

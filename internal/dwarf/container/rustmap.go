@@ -26,6 +26,8 @@ const (
 	// maxBuckets bounds the buckets of a hash table, and how many are read at a time.
 	maxBuckets  = 1 << 28
 	bucketsRead = 1 << 12
+	// bucketsOfStep is how many buckets take as long as a word that is read.
+	bucketsOfStep = 64
 	// emptyBucket is set in the control byte of a bucket that holds nothing.
 	emptyBucket = 0x80
 )
@@ -65,6 +67,7 @@ func rustTable(o *value.Object, keyed bool) *View {
 		count := uint64(0)
 		for b := uint64(0); b <= mask && count < n; b += bucketsRead {
 			most := min(bucketsRead, mask+1-b)
+			o.Scope().Frame().Steps += int(most / bucketsOfStep)
 			bytes := o.Scope().At("", info.MakeArray(charType, most), ctrl+b)
 			full, err := bytes.Read(most)
 			if err != nil {
@@ -254,6 +257,7 @@ func (t *btree) view(keyed bool, root *value.Object, height uint64) *View {
 func (t *btree) walk(root *value.Object, height uint64, f func(i uint64, k, v value.Object) bool) error {
 	stack := make([]branch, 0, maxTreeHeight+1)
 	push := func(node value.Object) error {
+		t.o.Scope().Frame().Steps++
 		var l layout
 		n := l.num(&node, "len")
 		if l.done() {

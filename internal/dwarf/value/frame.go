@@ -40,6 +40,10 @@ type Frame struct {
 	Caller func() *Frame
 	// Name names code for pointers to functions; "" if it has no name.
 	Name func(addr uint64) string
+	// Steps counts what package container has read to find the elements of objects of the
+	// frame: words, or what takes as long. Nodes are the types of nodes that it has found.
+	Steps int
+	Nodes map[string]*info.Type
 }
 
 // ErrOptimizedOut says that a variable has no value because, according to the debug
