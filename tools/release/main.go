@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -36,7 +37,7 @@ type release struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -81,17 +82,20 @@ func run(ctx context.Context) error {
 		}
 	}
 	r.time = time.Unix(*epoch, 0).UTC()
-	if r.work, err = os.MkdirTemp("", "sfcore-release-"); err != nil {
+	if r.out, err = filepath.Abs(r.out); err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(r.work) }()
-	if err := os.RemoveAll(r.out); err != nil {
-		return err
+	// Beside the release, so that the next run removes what a killed one has left.
+	r.work = r.out + ".work"
+	for _, dir := range []string{r.work, r.out} {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
 	}
-	if err := os.MkdirAll(r.out, 0o755); err != nil {
-		return err
-	}
-	return r.make(ctx, *key)
+	return errors.Join(r.make(ctx, *key), os.RemoveAll(r.work))
 }
 
 func (r *release) make(ctx context.Context, key string) error {
