@@ -10,7 +10,7 @@ fail() {
 # here lists all files but those in which dpkg, man and the system keep their own state, and
 # the caches of users.
 here() {
-	find / -xdev \( -path /proc -o -path "$HOME/.cache" -o -path /in -o -path /tmp -o -path '/var/lib/dpkg*' -o -path '/var/cache*' -o -path '/var/log*' \) -prune -o -print | sort
+	find / -xdev \( -path /proc -o -path "$HOME/.cache" -o -path /in -o -path /tmp -o -path /home/newcomer -o -path '/var/lib/dpkg*' -o -path '/var/cache*' -o -path '/var/log*' \) -prune -o -print | sort
 }
 # says runs a command and looks for a text in its output.
 says() { # says TEXT COMMAND...
@@ -21,11 +21,13 @@ says() { # says TEXT COMMAND...
 	echo "ok: $*"
 }
 
+useradd --create-home newcomer
 here >/tmp/before
 dpkg -i sfcore.deb >/tmp/log 2>&1 || fail "dpkg -i: $(cat /tmp/log)"
 version=$(sfcore --version | cut -d' ' -f3)
 
 says "sfcore-plugin  $version" sfcore version
+says "sfcore-fleet   $version" sfcore version
 says "how each frame was found" man sfcore
 says "live process" man sfcore-bt
 says "newest first" man sfcore-crash-list
@@ -54,6 +56,12 @@ says "the stack ends here" sfcore bt --path amd64-v3-threads/exe amd64-v3-thread
 says "main.main" sfcore goroutines amd64/core.zst amd64/exe/goroutines
 says "List the crashes that were kept" sfcore crash --help
 says "sfcore-fleet version $version" sfcore-fleet --version
+
+# A newcomer who has the package and no clone types what the guide says, as a user who is
+# not root.
+INSTALLED=/usr/share/doc/sfcore setpriv --reuid newcomer --regid newcomer --clear-groups \
+	env HOME=/home/newcomer /in/pages.test -test.run '^TestPages$' >/tmp/log 2>&1 || fail "the guide: $(cat /tmp/log)"
+echo "ok: the commands of the guide"
 
 request='{"seq":1,"type":"request","command":"initialize","arguments":{"adapterID":"sfcore"}}'
 dap() { printf 'Content-Length: %d\r\n\r\n%s' ${#request} "$request" | timeout 20 sfcore dap; }

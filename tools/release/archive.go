@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // file is a file of an archive or package.
@@ -21,6 +22,34 @@ type file struct {
 
 // documents go into every archive.
 var documents = []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md"}
+
+// documentationFiles are the documents that help and manual pages name, and the recorded cores
+// that the documents of docs/guide begin with. Packages and archives have them at the paths
+// of the repository, so that the commands of the documents work in each.
+var documentationFiles = []string{
+	"docs/*.md", "docs/guide/*.md", "docs/schemas/*.json",
+	"testdata/cores/amd64-v3-threads/core.zst", "testdata/cores/amd64-v3-threads/exe/*",
+	"testdata/cores/amd64-none-notables/exe/*",
+	"testdata/goroutines/amd64/core.zst", "testdata/goroutines/amd64/exe/*",
+}
+
+// documentation returns the files of the documentation, named below a folder.
+func (r *release) documentation(as string) (files []file, err error) {
+	for _, pattern := range documentationFiles {
+		paths, err := filepath.Glob(filepath.Join(r.source, pattern))
+		if err != nil || len(paths) == 0 {
+			return nil, fmt.Errorf("the documentation lacks %s: %w", pattern, err)
+		}
+		for _, path := range paths {
+			name, err := filepath.Rel(r.source, path)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, file{as + filepath.ToSlash(name), path, 0o644})
+		}
+	}
+	return files, nil
+}
 
 // name is what the files of a system are called.
 func (r *release) name(s system) string {
@@ -55,6 +84,11 @@ func (r *release) archives(context.Context) error {
 		for _, name := range documents {
 			files = append(files, file{name, filepath.Join(r.source, name), 0o644})
 		}
+		documentation, err := r.documentation("")
+		if err != nil {
+			return err
+		}
+		files = append(files, documentation...)
 		write, ext := r.zip, ".zip"
 		if s.os != "windows" {
 			write, ext = r.tar, ".tar.gz"
@@ -62,13 +96,21 @@ func (r *release) archives(context.Context) error {
 			if err != nil {
 				return err
 			}
-			files = append(files, pages...)
+			for _, page := range pages {
+				if s.has(subject(filepath.Base(page.name))) {
+					files = append(files, page)
+				}
+			}
 			for _, shell := range shells {
 				completions, err := below(r.dir("completions-"+shell.name), "completions/"+shell.name)
 				if err != nil {
 					return err
 				}
-				files = append(files, completions...)
+				for _, completion := range completions {
+					if s.has(subject(strings.TrimPrefix(filepath.Base(completion.name), "_"))) {
+						files = append(files, completion)
+					}
+				}
 			}
 		}
 		if err := write(filepath.Join(r.out, r.name(s)+ext), r.name(s), files); err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // system is what programs are built for.
@@ -20,6 +21,11 @@ var systems = []system{{"linux", "amd64"}, {"linux", "arm64"}, {"linux", "s390x"
 
 // anywhere are the programs that are built for systems that do not dump cores of their own.
 var anywhere = []string{"sfcore", "sfcore-delve", "sfcore-plugin"}
+
+// has tells whether a program is built for a system.
+func (s system) has(program string) bool {
+	return s.os == "linux" || slices.Contains(anywhere, program)
+}
 
 // bin is where the programs of a system are.
 func (r *release) bin(s system) string { return filepath.Join(r.work, s.os+"-"+s.arch) }
@@ -51,7 +57,7 @@ func (r *release) programs(ctx context.Context) error {
 	for _, s := range r.systems {
 		for _, program := range programs {
 			name := filepath.Base(program)
-			if s.os != "linux" && !slices.Contains(anywhere, name) {
+			if !s.has(name) {
 				continue
 			}
 			folder, pkg := ".", "./cmd/"+name
@@ -74,6 +80,17 @@ var documented = []struct {
 	{"sfcore", ".", "./cmd/sfcore", false},
 	{"sfcore-crash", ".", "./cmd/sfcore-crash", true}, // its commands are completed by sfcore
 	{"sfcore-fleet", "cmd/sfcore-fleet", ".", false},
+}
+
+// subject returns the program that a manual page or a completion is about.
+func subject(name string) string {
+	is := ""
+	for _, program := range documented {
+		if strings.HasPrefix(name, program.name) && len(program.name) > len(is) {
+			is = program.name
+		}
+	}
+	return is
 }
 
 // completed are the programs that have completions.

@@ -64,6 +64,7 @@ class Sfcore < Formula
     bash_completion.install Dir["completions/bash/*"]
     fish_completion.install Dir["completions/fish/*"]
     zsh_completion.install Dir["completions/zsh/*"]
+    doc.install "docs", "testdata"
   end
 
   test do

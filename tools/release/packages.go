@@ -138,15 +138,12 @@ func (r *release) contents(s system, format, zsh string) (files.Contents, error)
 	for as, name := range map[string]string{"copyright": "LICENSE", "NOTICE": "NOTICE", "changelog": "CHANGELOG.md"} {
 		add("/usr/share/doc/sfcore/"+as, filepath.Join(r.source, name), 0o644)
 	}
-	// Help and pages name them as docs/crash.md.
-	for _, folder := range []string{"docs", "docs/guide"} {
-		pages, err := filepath.Glob(filepath.Join(r.source, folder, "*.md"))
-		if err != nil || len(pages) == 0 {
-			return nil, fmt.Errorf("no document was found in %s: %w", folder, err)
-		}
-		for _, path := range pages {
-			add("/usr/share/doc/sfcore/"+folder+"/"+filepath.Base(path), path, 0o644)
-		}
+	documentation, err := r.documentation("/usr/share/doc/sfcore/")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range documentation {
+		add(f.name, f.path, f.mode)
 	}
 	return list, nil
 }
