@@ -1,12 +1,14 @@
 // Command seeded plants each defect of internal/gate/defect into files with .sframe, and
-// says whether "sfcore sframe gate" finds it by its name. A kernel gets .sframe first,
-// made of its .debug_frame, in the place of its ORC tables: no kernel is to be had with
-// one. The exit status is 1 if a defect is not found.
+// says whether "sfcore sframe gate" finds it by its name. A kernel and its modules get
+// .sframe first, made of their .debug_frame, in the place of their ORC tables: none are
+// to be had with one. The exit status is 1 if a defect is not found.
+//
+// With -o DIR it plants nothing, but writes kernels and modules with .sframe there.
 package main
 
 import (
 	"cmp"
-	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -17,19 +19,28 @@ import (
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/gate"
 	"github.com/sfcore/sfcore/internal/gate/defect"
-	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/sframe"
-	"github.com/sfcore/sfcore/sframe/synth"
 )
 
 func main() {
-	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: seeded FILE...")
+	out := flag.String("o", "", "write kernels and modules with .sframe to `DIR`, and plant nothing")
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: seeded [-o DIR] FILE...")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() == 0 {
+		flag.Usage()
 		os.Exit(2)
 	}
 	missed := 0
-	for _, file := range os.Args[1:] {
-		n, err := seed(file)
+	for _, file := range flag.Args() {
+		n, err := 0, error(nil)
+		if *out != "" {
+			err = write(file, *out)
+		} else {
+			n, err = seed(file)
+		}
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "seeded: %s: %v\n", file, err)
 			os.Exit(2)
@@ -54,7 +65,7 @@ func seed(file string) (missed int, err error) {
 	}
 	relocatable := e.Type == elfx.TypeRel
 	if e.SFrameSection() == nil {
-		if made, err = synthesise(file, e); err != nil {
+		if data, made, err = synthesise(file, e); err != nil {
 			return 0, err
 		}
 	}
@@ -117,43 +128,4 @@ func failing(name string, data []byte) (map[string]bool, error) {
 		}
 	}
 	return found, nil
-}
-
-// synthesise puts .sframe where a kernel has its ORC tables: .orc_unwind_ip gets the type
-// of the section, and reaches into .orc_unwind, which is behind it and is unnamed.
-func synthesise(file string, e *elfx.File) (made string, err error) {
-	place, behind := e.Section(".orc_unwind_ip"), e.Section(".orc_unwind")
-	if place == nil || behind == nil {
-		return "", errors.New("the file has no .sframe, and is no kernel with ORC tables")
-	}
-	t, err := module.OpenFile(file, nil)
-	if err != nil {
-		return "", err
-	}
-	defer t.Close()
-	tables := t.Only().Tables.CFI
-	if len(tables) == 0 {
-		return "", errors.New("the file has no call frame information")
-	}
-	section, result, err := synth.Section(t.Image().Arch, tables[0], sframe.V3, place.Addr)
-	if err != nil {
-		return "", err
-	}
-	if room := behind.Off + behind.Size - place.Off; uint64(len(section)) > room {
-		return "", fmt.Errorf("the ORC tables have %d bytes, .sframe takes %d", room, len(section))
-	}
-	copy(e.Data[place.Off:], section)
-	order := e.ByteOrder()
-	sects, _ := e.Sections()
-	for i := range sects {
-		h := e.Data[order.Uint64(e.Data[40:])+uint64(i)*64:]
-		switch sects[i].Name {
-		case place.Name:
-			order.PutUint32(h[4:], elfx.SectGNUSFrame)
-			order.PutUint64(h[32:], uint64(len(section)))
-		case behind.Name:
-			order.PutUint32(h[4:], 0) // SHT_NULL
-		}
-	}
-	return fmt.Sprintf(" .sframe made by synth of %d of %d FDEs:", result.Written, result.FDEs), nil
 }
