@@ -72,7 +72,7 @@ Where another program handles crashes, such as systemd-coredump, apport or abrt,
 refuses unless --take-over is given.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.steps.run(cmd, func() error { return c.install(cmd.Context()) })
+			return c.steps.run(cmd, func() error { return needsRoot(c.install(cmd.Context())) })
 		},
 	}
 	f := cmd.Flags()
@@ -143,6 +143,14 @@ func (c *installCommand) install(ctx context.Context) error {
 	return nil
 }
 
+// needsRoot adds to an error of what a user may not do who may.
+func needsRoot(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w; settings of the system are root's: run this as root", err)
+	}
+	return err
+}
+
 func write(name, text string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // directories of the system
 		return err
@@ -177,7 +185,7 @@ func newUninstallCommand() *cobra.Command {
 		Short: "Take back what install did; crashes that were kept stay",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.run(cmd, func() error { return s.uninstall(cmd.Context()) })
+			return s.run(cmd, func() error { return needsRoot(s.uninstall(cmd.Context())) })
 		},
 	}
 	s.format.add(cmd, either)

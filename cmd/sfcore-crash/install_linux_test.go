@@ -39,3 +39,18 @@ func TestInstallRoot(t *testing.T) {
 		t.Errorf("kernel.core_pattern was %q and is %q", before, after)
 	}
 }
+
+// Who may not install is told who may; other errors stay as they are.
+func TestNeedsRoot(t *testing.T) {
+	_, err := os.Stat(filepath.Join(t.TempDir(), "none"))
+	if got := needsRoot(err); got.Error() != err.Error() {
+		t.Errorf("got %v, want %v", got, err)
+	}
+	refused := &os.PathError{Op: "mkdir", Path: "/etc/sysctl.d", Err: os.ErrPermission}
+	if got := needsRoot(refused).Error(); !strings.Contains(got, "run this as root") || !strings.Contains(got, "/etc/sysctl.d") {
+		t.Errorf("got %q", got)
+	}
+	if got := needsRoot(nil); got != nil {
+		t.Errorf("got %v", got)
+	}
+}

@@ -99,6 +99,9 @@ trust it.
   sfcore bt --path ./build core.zst   find programs and libraries below ./build
   sfcore info core.1234               say why the process stopped; list its modules
 
+Begin with docs/guide/tour.md, which has recorded cores. The documents that help names
+are in /usr/share/doc/sfcore where a package is installed.
+
 Exit status: 0 if every stack is complete, or ends where --max-frames says, 1 if the
 output is incomplete (the reason is printed), 2 if nothing could be done.`,
 		Version:       version.Get().String(),

@@ -33,7 +33,7 @@ says "live process" man sfcore-bt
 says "newest first" man sfcore-crash-list
 says "the queue, a worker and the page" man sfcore-fleet
 # What help names is there to be read.
-named=$(for command in "" bt crash dap plugin; do sfcore $command --help; done | grep -o 'docs/[A-Za-z-]*\.md' | sort -u)
+named=$(for command in "" bt crash dap plugin; do sfcore $command --help; done | grep -o 'docs/[A-Za-z/-]*\.md' | sort -u)
 [[ -n $named ]] || fail "help names no document"
 for document in $named; do
 	[[ -e /usr/share/doc/sfcore/$document ]] || fail "help names $document, and the package does not have it"
@@ -62,6 +62,8 @@ says "sfcore-fleet version $version" sfcore-fleet --version
 INSTALLED=/usr/share/doc/sfcore setpriv --reuid newcomer --regid newcomer --clear-groups \
 	env HOME=/home/newcomer /in/pages.test -test.run '^TestPages$' >/tmp/log 2>&1 || fail "the guide: $(cat /tmp/log)"
 echo "ok: the commands of the guide"
+refused=$(setpriv --reuid newcomer --regid newcomer --clear-groups sfcore crash install 2>&1) && fail "a user installs a crash handler"
+[[ $refused == *"run this as root"* ]] || fail "sfcore crash install does not say what it needs: $refused"
 
 request='{"seq":1,"type":"request","command":"initialize","arguments":{"adapterID":"sfcore"}}'
 dap() { printf 'Content-Length: %d\r\n\r\n%s' ${#request} "$request" | timeout 20 sfcore dap; }
