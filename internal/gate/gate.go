@@ -151,6 +151,9 @@ func (e *examination) sizes() {
 		e.HasSFrame = true
 		e.SFrameBytes += s.Size
 	}
+	if e.image.Prog(elfx.ProgGNUSFrame) != nil { // what it leads to may be cut off
+		e.HasSFrame = true
+	}
 	if s := e.module.Tables.SFrame; s != nil {
 		if e.HasSFrame = true; e.SFrameBytes == 0 { // only a segment says where it is
 			e.SFrameBytes = uint64(s.Size())

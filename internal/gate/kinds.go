@@ -22,7 +22,7 @@ var kinds = map[string]kind{
 	"section-not-loaded":   {sframe.Error, "the section of a linked file is not in memory at run time"},
 	"segment-short":        {sframe.Error, "PT_GNU_SFRAME does not reach the end of the section"},
 	"relocation-unusable":  {sframe.Error, "a relocation of the section cannot be applied, so that functions have wrong addresses"},
-	"file-damaged":         {sframe.Warning, "headers or sections of the file are damaged"},
+	"file-damaged":         {sframe.Warning, "headers or sections of the file are damaged, or the file is cut off"},
 
 	// Functions.
 	"function-outside-code":   {sframe.Error, "a function is in no executable section: a linker has discarded the code (--gc-sections, COMDAT) but not its FDE, or has not relocated it"},

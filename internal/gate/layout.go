@@ -117,13 +117,15 @@ func (e *examination) layout() {
 	if p := e.image.Prog(elfx.ProgGNUSFrame); p != nil && len(sects) > 0 && p.Vaddr == sects[0].Addr && p.Filesz < sects[0].Size {
 		e.found("segment-short", "p_filesz", "PT_GNU_SFRAME has %d bytes, the section %d", p.Filesz, sects[0].Size)
 	}
+	// Without its section headers, a file does not tell whether it has .sframe.
+	_, unlisted := e.image.Sections()
 	for _, p := range e.module.Problems() {
-		if format, ok := errors.AsType[*elfx.FormatError](p); ok && e.HasSFrame {
-			id := "file-damaged"
-			if format.Field == "r_info" {
-				id = "relocation-unusable"
-			}
-			e.found(id, format.Field, "%s", format.Msg)
+		switch format, ok := errors.AsType[*elfx.FormatError](p); {
+		case !ok || !e.HasSFrame && unlisted == nil:
+		case format.Field == "r_info":
+			e.found("relocation-unusable", format.Field, "%s", format.Msg)
+		default:
+			e.found("file-damaged", format.Field, "%s: %s", format.Field, format.Msg)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func (v *Verdict) summary() string {
 	if !v.HasSFrame {
 		return string(v.Kind) + " without .sframe"
 	}
-	s := fmt.Sprintf("%s, %s %s, %s, %.1f%% of the code with unwind tables", v.Kind, v.Arch, strings.Join(v.Versions, "+"), plural(v.Functions, "function"), math.Floor(1000*v.Covered())/10)
+	s := fmt.Sprintf("%s, %s, %s, %.1f%% of the code with unwind tables", v.Kind, strings.TrimSpace(v.Arch+" "+strings.Join(v.Versions, "+")), plural(v.Functions, "function"), math.Floor(1000*v.Covered())/10)
 	if v.CFIBytes > 0 {
 		s += fmt.Sprintf(", %d bytes beside %d of .eh_frame", v.SFrameBytes, v.CFIBytes)
 	}

@@ -56,6 +56,27 @@ func TestSeeded(t *testing.T) {
 	t.Log(planted)
 }
 
+// A program that is cut off somewhere does not pass: a disk was full, or a download broke.
+func TestCutOff(t *testing.T) {
+	for _, file := range []string{"amd64-v3/linked-plt.elf", "s390x-v3/linked-plt.elf", "amd64-v2e1/linked-exec.elf"} {
+		data, err := os.ReadFile("../../testdata/objects/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for size := 0; size < len(data); size += 8 {
+			f, err := gate.Examine(file, file, data[:size])
+			if err != nil {
+				continue
+			}
+			p := gate.Policy{Least: sframe.Warning}
+			if v := p.Judge(f); v.Failed == 0 || !has(v, "file-damaged") {
+				t.Errorf("%s, %d of %d bytes: got %+v, want file-damaged", file, size, len(data), v.Judged)
+				break
+			}
+		}
+	}
+}
+
 func verdict(t *testing.T, name string, data []byte) *gate.Verdict {
 	t.Helper()
 	f, err := gate.Examine(name, filepath.Base(name), data)
