@@ -17,6 +17,8 @@ const (
 
 	// maxPreview bounds the text of a value, in bytes.
 	maxPreview = 300
+	// partOfPreview is how many bytes of it a part takes at least, such as "0, ".
+	partOfPreview = 2
 )
 
 // variableScopes are the scopes of arguments and local variables, of frames that
@@ -182,7 +184,7 @@ func (s *session) object(st *stack, r ref) (*process.Variable, error) {
 // objectVariable makes a variable of an object. id gives it a reference, if it has
 // parts.
 func (s *session) objectVariable(o *process.Variable, format *godap.ValueFormat, id func() int) godap.Variable {
-	r := o.Describe()
+	r := o.Preview(maxPreview / partOfPreview)
 	v := godap.Variable{Name: oneLine(r.Name), Type: oneLine(r.Type), Value: oneLine(r.Text()), EvaluateName: o.Expression()}
 	if o.Base {
 		v.Name = v.Type

@@ -63,3 +63,17 @@ func TestRunVariables(t *testing.T) {
 		t.Errorf("got problems %q, want %q", problems, want)
 	}
 }
+
+// A preview has as many parts as were asked for, the first ones, and says how many follow.
+func TestPreview(t *testing.T) {
+	for parts, want := range map[int]int{1: 0, 20: 19, 40: 39, 1000: 50} {
+		p, s := partsProcess(t, partsUnit+" array_type #a type=#int\n  subrange_type upper_bound=49\n subprogram name=f low_pc=0x400000 high_pc=0x1000\n  variable name=v type=#a const_value:block1=00\n")
+		r := p.Scopes(s, 0)[0].Variables[0].Preview(parts)
+		if len(r.Members) != want || r.More != uint64(50-want) {
+			t.Errorf("%d parts: got %d, and %d more: %q", parts, len(r.Members), r.More, r.Missing)
+		}
+		if want > 0 && r.Members[want-1].Name != fmt.Sprintf("[%d]", want-1) {
+			t.Errorf("%d parts: got %s", parts, r.Members[want-1].Name)
+		}
+	}
+}

@@ -53,12 +53,15 @@ const (
 	// frame fits into a message of the plugin.
 	maxFrameParts = 2000
 	maxStackParts = 1 << 18
+	maxVarName    = 256
 	// maxRunParts bounds the variables of all stacks that are walked together, so that
 	// they take some seconds.
 	maxRunParts = 1 << 20
+	// partsMade is how many parts of an object are made before the first is described: there
+	// may be none left after those of the first.
+	partsMade = 16
 	// stepsOfPart is how many steps to the elements of a container count as a part.
 	stepsOfPart = 64
-	maxVarName  = 256
 )
 
 // read returns the variable in the form that package value uses.
@@ -172,8 +175,11 @@ func (v *Variable) parts(objects []value.Object) []Variable {
 }
 
 // Describe describes the variable and its parts, within bounds.
-func (v *Variable) Describe() report.Variable {
-	left := maxVarParts
+func (v *Variable) Describe() report.Variable { return v.Preview(maxVarParts) }
+
+// Preview is Describe for up to so many parts in all.
+func (v *Variable) Preview(parts int) report.Variable {
+	left := min(parts, maxVarParts)
 	one := Scope{Variables: []Variable{*v}}
 	list := v.process.describeVariables(&one, &left, false)
 	*v = one.Variables[0] // as it was read
@@ -307,13 +313,15 @@ func describeMembers(o *value.Object, depth int, left *int, raw bool) report.Var
 	}
 	total, err := o.Len()
 	if err == nil && depth < maxVarDepth {
-		var parts []value.Object
-		parts, err = o.Parts(0, limit)
-		for i := range parts {
-			if *left <= 0 {
-				break
+		for from := uint64(0); err == nil && from < min(limit, total) && (from == 0 || *left > 0); from += partsMade {
+			var parts []value.Object
+			parts, err = o.Parts(from, min(partsMade, limit-from))
+			for i := range parts {
+				if *left <= 0 {
+					break
+				}
+				r.Members = append(r.Members, describeObject(&parts[i], depth+1, left, raw))
 			}
-			r.Members = append(r.Members, describeObject(&parts[i], depth+1, left, raw))
 		}
 	}
 	if err != nil {

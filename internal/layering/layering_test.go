@@ -128,7 +128,7 @@ var imports = map[string]string{
 	"examples/crash-handler": "core process",
 	"examples/host-go":       "plugin process",
 
-	"test/hostile":           "arch sframe internal/testkit",
+	"test/hostile":           "arch report/signature sframe internal/testkit",
 	"test/mutants":           "",
 	"test/field":             "report unwind",
 	"test/expressions":       "",

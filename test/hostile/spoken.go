@@ -10,7 +10,11 @@ import (
 // session is what an editor says to sfcore dap: it opens the core of a process, and
 // sends requests.
 func (f *folder) session(p process, requests ...request) []string {
-	core := f.write("core", f.core(p))
+	return f.sessionOf(f.write("core", f.core(p)), requests...)
+}
+
+// sessionOf is session with a core that is there.
+func (f *folder) sessionOf(core string, requests ...request) []string {
 	var text strings.Builder
 	all := append([]request{
 		{"initialize", map[string]any{"adapterID": "sfcore", "linesStartAt1": true, "columnsStartAt1": true}},
@@ -52,7 +56,7 @@ func spoken() []input {
 			f.program(walk)
 			first := request{"stackTrace", map[string]any{"threadId": 1, "levels": 1}}
 			return f.session(process{}, append([]request{first}, repeat(n, "evaluate", func(int) any {
-				return map[string]any{"expression": expression, "context": "repl", "frameId": 1000}
+				return map[string]any{"expression": expression, "context": "repl", "frameId": 1}
 			})...)...)
 		}
 	}
@@ -133,9 +137,9 @@ func spoken() []input {
 		}},
 		{"dap-scopes", "requests for the registers and variables of 20,000 frames", false, func(f *folder) []string {
 			f.program(walk)
-			return f.session(process{stack: deep()}, append(pages(), repeat(20000, "scopes", func(i int) any { return map[string]any{"frameId": 1000 + i} })...)...)
+			return f.session(process{stack: deep()}, append(pages(), repeat(40000, "scopes", func(i int) any { return map[string]any{"frameId": i + 1} })...)...)
 		}},
-		{"dap-locals", "requests for all variables of 300 frames, each of a structure of 16,384 members", false, func(f *folder) []string {
+		{"dap-locals", "600 requests for variables of 300 frames, each of a structure of 16,384 members", false, func(f *folder) []string {
 			d := newDwarf()
 			d.define(6, tagStruct, true, atName, asString, atSize, asUdata)
 			d.define(7, tagMember, false, atName, asString, atType, asRef4, atMemberAt, asData1)
@@ -149,8 +153,8 @@ func spoken() []input {
 			d.variables(100, at)
 			f.program(append(d.sections(), walk)...)
 			requests := []request{{"stackTrace", map[string]any{"threadId": 1}}}
-			requests = append(requests, repeat(300, "scopes", func(i int) any { return map[string]any{"frameId": 1000 + i} })...)
-			requests = append(requests, repeat(20000, "variables", func(i int) any { return map[string]any{"variablesReference": i + 1} })...)
+			requests = append(requests, repeat(600, "scopes", func(i int) any { return map[string]any{"frameId": i + 1} })...)
+			requests = append(requests, repeat(600, "variables", func(i int) any { return map[string]any{"variablesReference": i + 1} })...)
 			return f.session(process{stack: frames(300, everyCall)}, requests...)
 		}},
 	}

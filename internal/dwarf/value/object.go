@@ -134,6 +134,7 @@ func (o *Object) members(from, count uint64) (parts []Object, total uint64, err 
 	members, variants := t.Members()
 	total = uint64(len(members))
 	from = min(from, total)
+	parts = make([]Object, 0, min(count, total-from+1))
 	for i := range members[from:][:min(count, total-from)] {
 		parts = append(parts, o.member(&members[from:][i]))
 	}
