@@ -75,7 +75,7 @@ func TestShrinkErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		{"no output", []string{whole}, exitFailed, `"output" not set`},
+		{"no output", []string{whole}, exitFailed, "--output SMALL is missing"},
 		{"no core", []string{"-o", filepath.Join(dir, "x"), filepath.Join(dir, "none")}, exitFailed, "none"},
 		{"no directory", []string{"-o", filepath.Join(dir, "none", "x"), whole}, exitFailed, "none"},
 		{"onto itself", []string{"-o", damaged, damaged}, exitFailed, "this is CORE, which would be lost"},

@@ -130,7 +130,7 @@ func TestSigErrors(t *testing.T) {
 		code           int
 		stdout, stderr string // parts of them
 	}{
-		{[]string{"sig"}, exitFailed, "", "at least 1 arg"},
+		{[]string{"sig"}, exitFailed, "", "an argument is missing; usage: sfcore sig"},
 		{[]string{"sig", "none"}, exitFailed, "", "none: no such file"},
 		{[]string{"sig", "none", core("amd64-v3-null-1")}, exitIncomplete, "null-call", "none: no such file"},
 		{[]string{"sig", "none", "none"}, exitFailed, "", "no crash has a signature"},

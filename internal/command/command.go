@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -20,6 +21,7 @@ func Prepare(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	group(root)
+	worded(root)
 	for _, cmd := range root.Commands() {
 		switch {
 		case cmd.Name() == "help":
@@ -28,6 +30,56 @@ func Prepare(root *cobra.Command) {
 			group(cmd)
 		}
 	}
+}
+
+// worded has a command and all below it say in sentences which arguments and flags are
+// missing or too many.
+func worded(cmd *cobra.Command) {
+	for _, below := range cmd.Commands() {
+		worded(below)
+	}
+	check := cmd.Args
+	if !cmd.Runnable() || cmd.DisableFlagParsing {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if check != nil {
+			if err := check(cmd, args); err != nil {
+				return wrongNumber(cmd, args, err)
+			}
+		}
+		return missingFlag(cmd)
+	}
+}
+
+// byCobra is what cobra says of the number of arguments: how many are wanted, or that none is.
+var byCobra = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(requires at least|accepts|accepts at most|accepts between) (\d+)( and \d+)? arg\(s\),|^unknown command ".*" for ".*"$`)
+})
+
+func wrongNumber(cmd *cobra.Command, args []string, err error) error {
+	m := byCobra().FindStringSubmatch(err.Error())
+	switch {
+	case m == nil:
+		return err
+	case m[2] == "" && len(args) > 0:
+		return fmt.Errorf("%s takes no argument, and %q is one; usage: %s", cmd.CommandPath(), args[0], cmd.UseLine())
+	}
+	what := "an argument is missing"
+	if least, _ := strconv.Atoi(m[2]); len(args) >= least {
+		what = fmt.Sprintf("%q is an argument too many", args[len(args)-1])
+	}
+	return fmt.Errorf("%s; usage: %s", what, cmd.UseLine())
+}
+
+// missingFlag reports a flag that a command needs and does not have.
+func missingFlag(cmd *cobra.Command) (err error) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, needed := f.Annotations[cobra.BashCompOneRequiredFlag]; needed && !f.Changed && err == nil {
+			err = fmt.Errorf("%s is missing; usage: %s", valued(cmd, f.Name), cmd.UseLine())
+		}
+	})
+	return err
 }
 
 // group makes a command that only has subcommands refuse unknown ones.

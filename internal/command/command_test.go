@@ -27,6 +27,13 @@ func TestPrepare(t *testing.T) {
 		{[]string{"--all"}, `unknown flag --all for crash; it comes behind a command: crash list --all`},
 		{[]string{"--lines=1"}, `unknown flag --lines for crash; it comes behind a command: crash list --lines COUNT`},
 		{[]string{"list", "-x"}, `unknown flag -x for crash list; crash list --help lists the flags`},
+		{[]string{"pair"}, `an argument is missing; usage: crash pair ONE TWO -o OUT [flags]`},
+		{[]string{"pair", "a", "b", "c"}, `"c" is an argument too many; usage: crash pair ONE TWO -o OUT [flags]`},
+		{[]string{"pair", "a", "b"}, `--output OUT is missing; usage: crash pair ONE TWO -o OUT [flags]`},
+		{[]string{"pair", "a", "b", "-o", "c"}, ``},
+		{[]string{"some"}, `an argument is missing; usage: crash some ONE... [flags]`},
+		{[]string{"none", "a"}, `crash none takes no argument, and "a" is one; usage: crash none [flags]`},
+		{[]string{"store", "show", "x"}, `an argument is missing; usage: crash store show ONE TWO [flags]`},
 		{[]string{"-xn"}, `unknown flag -x for crash; crash --help lists the flags`},
 		{[]string{"list", "--none=x"}, `unknown flag --none for crash list; crash list --help lists the flags`},
 	} {
@@ -34,7 +41,12 @@ func TestPrepare(t *testing.T) {
 		list := &cobra.Command{Use: "list", Run: func(*cobra.Command, []string) {}}
 		list.Flags().IntP("lines", "n", 0, "show `COUNT`")
 		list.Flags().Bool("all", false, "show all")
-		below.AddCommand(&cobra.Command{Use: "show", Run: func(*cobra.Command, []string) {}})
+		nothing := func(*cobra.Command, []string) {}
+		pair := &cobra.Command{Use: "pair ONE TWO -o OUT", Args: cobra.ExactArgs(2), Run: nothing}
+		pair.Flags().StringP("output", "o", "", "write to `OUT`")
+		_ = pair.MarkFlagRequired("output")
+		root.AddCommand(pair, &cobra.Command{Use: "some ONE...", Args: cobra.MinimumNArgs(1), Run: nothing}, &cobra.Command{Use: "none", Args: cobra.NoArgs, Run: nothing})
+		below.AddCommand(&cobra.Command{Use: "show ONE TWO", Args: cobra.ExactArgs(2), Run: func(*cobra.Command, []string) {}})
 		root.AddCommand(list, below, &cobra.Command{Use: "top", Run: func(*cobra.Command, []string) {}})
 		Prepare(root)
 		root.SetArgs(append([]string{}, tt.args...))
