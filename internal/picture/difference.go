@@ -30,10 +30,8 @@ var differenceTemplate = sync.OnceValue(func() *template.Template {
 })
 
 const (
-	// maxPageStacks bounds the stacks of each part of the page, and maxPageIDs the
-	// thread ids of a stack.
+	// maxPageStacks bounds the stacks of each part of the page.
 	maxPageStacks = 1000
-	maxPageIDs    = 100
 	// openStacks is how many changed stacks are unfolded.
 	openStacks = 3
 )
@@ -148,7 +146,7 @@ func (g *stackGroup) add(s *diff.Stack, show shower) {
 		return
 	}
 	c := changedStack{
-		Change: string(s.Change), Before: len(s.Before), After: len(s.After), BeforeIDs: idList(s.Before), AfterIDs: idList(s.After),
+		Change: string(s.Change), Before: len(s.Before), After: len(s.After), BeforeIDs: display.IDs(s.Before), AfterIDs: display.IDs(s.After),
 		Top: "no frames", End: "The stack ends here.", Complete: s.Stop.Reason == unwind.Outermost,
 	}
 	if !c.Complete {
@@ -190,17 +188,4 @@ func (show shower) frame(f *report.Frame) crashFrame {
 		row.Place = show.path(f.File) + ":" + strconv.Itoa(f.Line)
 	}
 	return row
-}
-
-// idList writes thread ids.
-func idList(ids []int) string {
-	var b strings.Builder
-	for i, id := range ids {
-		if i == maxPageIDs {
-			fmt.Fprintf(&b, " and %d more", len(ids)-i)
-			break
-		}
-		fmt.Fprintf(&b, " %d", id)
-	}
-	return strings.TrimSpace(b.String())
 }

@@ -47,16 +47,16 @@ func TestDifferenceIsEscaped(t *testing.T) {
 func TestDifferenceIsBounded(t *testing.T) {
 	after := report.Document{}
 	long := report.Thread{Frames: make([]report.Frame, maxCrashFrames+5)}
-	for id := range maxPageIDs + 3 {
+	for id := range 1003 {
 		th := long
-		th.TID = 1 + id
+		th.TID = 1 + 2*id
 		after.Threads = append(after.Threads, th)
 	}
 	for id := range maxPageStacks + 7 {
 		after.Threads = append(after.Threads, report.Thread{TID: 10000 + id, Frames: []report.Frame{{PC: report.Addr(id)}}})
 	}
 	page := written(t, diff.Compare(&report.Document{}, &after))
-	for _, want := range []string{"5 more frames are left out", "8 more stacks are left out", " 100 and 3 more", "0 → 103", "?? at 0x3e5"} {
+	for _, want := range []string{"5 more frames are left out", "8 more stacks are left out", " 1999 2001 2003 2005", "0 → 1003", "?? at 0x3e5"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is missing", want)
 		}
