@@ -84,6 +84,18 @@ func (e *OptionError) Unwrap() error { return e.Err }
 // used if Options.Methods is nil.
 func Methods() []string { return []string{"go", "sframe", "cfi", "code", "fp"} }
 
+// shortMethod is the name in [Methods] of a method that may have the name that reports give
+// to its frames.
+func shortMethod(name string) string {
+	switch name {
+	case unwind.FramePointer.String():
+		return "fp"
+	case unwind.Pclntab.String(), unwind.Goroutine.String():
+		return "go"
+	}
+	return name
+}
+
 // Check returns what is wrong with the options, as an [*OptionError]. Front ends
 // replace the name of the field with their own name of the option.
 func (o *Options) Check() error {
@@ -91,7 +103,7 @@ func (o *Options) Check() error {
 		return &OptionError{option, fmt.Errorf(format, args...)}
 	}
 	for _, name := range o.Methods {
-		if !slices.Contains(Methods(), name) {
+		if !slices.Contains(Methods(), shortMethod(name)) {
 			return wrong("Methods", "unknown method %q; use %s", name, strings.Join(Methods(), ", "))
 		}
 	}
@@ -181,9 +193,14 @@ func DefaultSteppers() []unwind.Stepper { return new(Options).steppers()() }
 // steppers returns a function that makes the steppers of an unwinder. Each call
 // makes new ones.
 func (o *Options) steppers() func() []unwind.Stepper {
-	names := o.Methods
-	if names == nil {
-		names = Methods()
+	names := Methods()
+	if o.Methods != nil {
+		names = nil
+		for _, name := range o.Methods {
+			if short := shortMethod(name); !slices.Contains(names, short) {
+				names = append(names, short)
+			}
+		}
 	}
 	return func() []unwind.Stepper {
 		var steppers []unwind.Stepper

@@ -48,8 +48,9 @@ type btCommand struct {
 func newBtCommand() *cobra.Command {
 	c := &btCommand{}
 	cmd := &cobra.Command{
-		Use:   "bt [flags] [CORE] [EXE] | bt [flags] -p PID | bt [flags] --dlv HOST:PORT [EXE]",
-		Short: "Print the stacks of all threads",
+		Use:        "bt [flags] [CORE] [EXE] | bt [flags] -p PID | bt [flags] --dlv HOST:PORT [EXE]",
+		Short:      "Print the stacks of all threads",
+		SuggestFor: []string{"backtrace", "where", "stack", "stacks", "trace", "thread"},
 		Long: `bt prints the stack of every thread of a core file, the crashed thread's first.
 With -p it prints the stacks of a live process at one moment.
 
@@ -78,6 +79,7 @@ first; -v prints all of it, and names with parameters. The methods are:
   entry          the calling convention, after a call to a bad address
   pclntab        Go's table of functions
   goroutine      what Go's runtime recorded when it left this stack for another
+  tail-call      debug information: it jumped on to the frame below and is gone
 
 A ~ marks a frame that a convention found and every check confirmed, or a frame
 whose call went to another function. A ? marks a frame that may not exist. Once a
@@ -231,7 +233,13 @@ func (c *btCommand) checkArgs(cmd *cobra.Command, args []string) error {
 		if c.dlv.addr != "" {
 			return errors.New("-p cannot be combined with --dlv")
 		}
-		return c.live.check(args)
+		if err := c.live.check(args); err != nil {
+			return err
+		}
+		return onlyFor(cmd, "a core; -p shows a live process", coreFlags...)
+	}
+	if err := onlyFor(cmd, "a live process; add -p PID, or leave the flag out", liveOnly...); err != nil {
+		return err
 	}
 	if len(args) == 0 && c.dlv.addr == "" {
 		return nil // the newest crash

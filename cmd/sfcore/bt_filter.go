@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,9 +90,34 @@ func wildcard(pattern string) *regexp.Regexp {
 	return regexp.MustCompile("^(?s:" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + ")$")
 }
 
+// String is the filter as flags.
+func (f *stackFilter) String() string {
+	var flags []string
+	for _, flag := range []struct {
+		name, value string
+	}{{"--name", f.name}, {"--function", f.function}, {"--module", f.module}} {
+		if flag.value != "" {
+			flags = append(flags, flag.name+" "+plain(strconv.Quote(flag.value)))
+		}
+	}
+	if f.crashed {
+		flags = append(flags, "--crashed")
+	}
+	if f.incomplete {
+		flags = append(flags, "--incomplete")
+	}
+	return strings.Join(flags, " ")
+}
+
 // say says how much of a process is not shown.
 func (f *stackFilter) say(stderr io.Writer, shown, all int) {
-	if *f != (stackFilter{}) {
+	switch {
+	case *f == (stackFilter{}):
+	case shown == 0 && f.incomplete && f.names == nil && f.functions == nil && f.modules == nil && !f.crashed:
+		fmt.Fprintf(stderr, "sfcore: all stacks are complete (--incomplete), of %s\n", count(all, "thread"))
+	case shown == 0:
+		fmt.Fprintf(stderr, "sfcore: nothing is shown: no stack of %s fits %s\n", count(all, "thread"), f)
+	default:
 		fmt.Fprintf(stderr, "sfcore: %d of %d threads are shown\n", shown, all)
 	}
 }

@@ -63,11 +63,37 @@ func TestFilters(t *testing.T) {
 				if !slices.Equal(got, want) {
 					t.Errorf("%v: got %v, want %v", from, got, want)
 				}
-				if !strings.Contains(stderr, " threads are shown\n") {
+				said := " threads are shown\n"
+				if len(want) == 0 {
+					said = "sfcore: nothing is shown: no stack of "
+				}
+				if !strings.Contains(stderr, said) {
 					t.Errorf("%v: the rest is not said: %q", from, stderr)
 				}
 			}
 		})
+	}
+}
+
+// Where a filter leaves nothing, it is said what was looked for; good news is not a failure.
+func TestFilterOfNothing(t *testing.T) {
+	for _, tt := range []struct {
+		filter stackFilter
+		shown  int
+		want   string
+	}{
+		{filter: stackFilter{name: "a*\x1b", function: "^f$", module: "m", crashed: true, incomplete: true}, want: "sfcore: nothing is shown: no stack of 3 threads fits --name \"a*\\x1b\" --function \"^f$\" --module \"m\" --crashed --incomplete\n"},
+		{filter: stackFilter{incomplete: true}, want: "sfcore: all stacks are complete (--incomplete), of 3 threads\n"},
+		{filter: stackFilter{name: "a"}, shown: 2, want: "sfcore: 2 of 3 threads are shown\n"},
+		{filter: stackFilter{}, want: ""},
+	} {
+		if err := tt.filter.check(); err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		if tt.filter.say(&said, tt.shown, 3); said.String() != tt.want {
+			t.Errorf("got %q, want %q", &said, tt.want)
+		}
 	}
 }
 

@@ -63,7 +63,7 @@ func newCacheClearCommand() *cobra.Command {
 				if format == "json" {
 					return writeCache(out, dir, files)
 				}
-				_, err := fmt.Fprintf(out, "removed %d files from %s\n", len(files), plain(dir))
+				_, err := fmt.Fprintf(out, "removed %s from %s\n", count(len(files), "file"), plain(dir))
 				return err
 			})
 		},

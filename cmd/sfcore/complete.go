@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +27,9 @@ func completePID(_ *cobra.Command, _ []string, begun string) ([]string, cobra.Sh
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil || pid == os.Getpid() || !mine(filepath.Join(proc, e.Name())) || len(found) == maxCompletions {
 			continue
+		}
+		if _, err := os.Readlink(filepath.Join(proc, e.Name(), "exe")); errors.Is(err, fs.ErrNotExist) {
+			continue // a thread of the kernel, or a zombie
 		}
 		comm, err := os.ReadFile(filepath.Join(proc, e.Name(), "comm"))
 		name := strings.TrimSpace(string(comm))

@@ -243,7 +243,7 @@ func (w *diffText) write(d *diff.Difference) {
 		of   *diff.Side
 	}{{"before", &d.Before}, {"after", &d.After}} {
 		p := &side.of.Process
-		fmt.Fprintf(w.out, "%-7s %s, pid %d, %d threads", side.name+":", plain(orUnknown(p.Command, p.Executable)), p.PID, side.of.Threads)
+		fmt.Fprintf(w.out, "%-7s %s, pid %d, %s", side.name+":", plain(orUnknown(p.Command, p.Executable)), p.PID, count(side.of.Threads, "thread"))
 		if t := side.of.Source.Time; t != "" {
 			fmt.Fprintf(w.out, ", %s", plain(t))
 		}
@@ -269,7 +269,7 @@ func (w *diffText) write(d *diff.Difference) {
 }
 
 func (w *diffText) stack(s *diff.Stack) {
-	fmt.Fprintf(w.out, "\n%s: %d threads before, %d after (%+d)\n", s.Change, len(s.Before), len(s.After), s.Growth())
+	fmt.Fprintf(w.out, "\n%s: %s before, %d after (%+d)\n", s.Change, count(len(s.Before), "thread"), len(s.After), s.Growth())
 	var b []byte
 	for _, side := range []struct {
 		name string
@@ -287,7 +287,7 @@ func (w *diffText) stack(s *diff.Stack) {
 func (w *diffText) series(s *diff.Series) {
 	first, last := &s.Moments[0], &s.Moments[len(s.Moments)-1]
 	p := &last.Process
-	fmt.Fprintf(w.out, "%d moments of %s, pid %d: %d threads at first, %d at last", len(s.Moments), plain(orUnknown(p.Command, p.Executable)), p.PID, first.Threads, last.Threads)
+	fmt.Fprintf(w.out, "%d moments of %s, pid %d: %s at first, %d at last", len(s.Moments), plain(orUnknown(p.Command, p.Executable)), p.PID, count(first.Threads, "thread"), last.Threads)
 	if last.Source.Time != "" {
 		fmt.Fprintf(w.out, ", %s to %s", plain(first.Source.Time), plain(last.Source.Time))
 	}
@@ -303,7 +303,7 @@ func (w *diffText) series(s *diff.Series) {
 			growing++
 		}
 	}
-	fmt.Fprintf(w.out, "threads with the same stack at every moment: %d, in %d stacks\nstacks with more and more threads: %d, of %d different ones\n", stayed, still, growing, len(s.Stacks))
+	fmt.Fprintf(w.out, "threads with the same stack at every moment: %d, in %s\nstacks with more and more threads: %d, of %d different ones\n", stayed, count(still, "stack"), growing, len(s.Stacks))
 	if s.LeftOut > 0 {
 		fmt.Fprintf(w.out, "threads that are left out, as there are too many different stacks: %d\n", s.LeftOut)
 	}

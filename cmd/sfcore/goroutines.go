@@ -72,7 +72,13 @@ how long the process stood still. Variables on the heap may need more --memory.`
   sfcore goroutines -p 1234`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("pid") {
-				return (&liveFlags{pid: c.pid}).check(args)
+				if err := (&liveFlags{pid: c.pid}).check(args); err != nil {
+					return err
+				}
+				return onlyFor(cmd, "a core; -p shows a live process", coreFlags...)
+			}
+			if err := onlyFor(cmd, "a live process; add -p PID, or leave the flag out", "memory"); err != nil {
+				return err
 			}
 			return files(1, 2)(cmd, args)
 		},

@@ -218,18 +218,30 @@ const maxHinted = 1 << 14
 func noFiles(modules []report.Module) string {
 	var names []string
 	for i := range modules {
-		if m := modules[i].Match; m == report.MatchMissing || m == report.MatchMismatch {
-			names = append(names, plain(path.Base(modules[i].Path)))
+		if lacksFile(modules[i].Match) {
+			names = append(names, modules[i].Path)
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	if more := len(names) - maxNamed; more > 0 {
-		names = append(names[:maxNamed], strconv.Itoa(more)+" more")
-	}
 	return fmt.Sprintf("sfcore: no file for %s: copy the missing files from the machine of the process and add --path DIR,\n"+
-		"or set DEBUGINFOD_URLS and add --debuginfod\n", strings.Join(names, ", "))
+		"or set DEBUGINFOD_URLS and add --debuginfod\n", baseNames(names))
+}
+
+func lacksFile(m report.Match) bool { return m == report.MatchMissing || m == report.MatchMismatch }
+
+// baseNames lists the last elements of the first of some paths.
+func baseNames(paths []string) string {
+	var names []string
+	for i, p := range paths {
+		if i == maxNamed {
+			names = append(names, strconv.Itoa(len(paths)-i)+" more")
+			break
+		}
+		names = append(names, plain(path.Base(p)))
+	}
+	return strings.Join(names, ", ")
 }
 
 func unwindSources(m *report.Module) string {

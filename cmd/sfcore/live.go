@@ -37,6 +37,23 @@ func (l *liveFlags) register(cmd *cobra.Command) {
 	f.IntVar(&l.count, "count", 0, "with -p: take `N` snapshots, one per second unless --interval is given")
 }
 
+// liveOnly are the flags that say something of live processes only, and coreFlags those
+// that do of cores.
+var (
+	liveOnly  = []string{"stack-budget", "stack-total", "fuse", "interval", "count"}
+	coreFlags = []string{"max-size"}
+)
+
+// onlyFor refuses flags that would be ignored, which are for something else.
+func onlyFor(cmd *cobra.Command, what string, flags ...string) error {
+	for _, name := range flags {
+		if f := cmd.Flag(name); f != nil && f.Changed {
+			return fmt.Errorf("--%s is for %s", name, what)
+		}
+	}
+	return nil
+}
+
 func (l *liveFlags) check(args []string) error {
 	switch {
 	case len(args) > 0:
@@ -69,7 +86,7 @@ func (c *btCommand) runLive(cmd *cobra.Command, paint painter) (result error) {
 			t = next
 		}
 		if n > 1 && (errors.Is(err, core.ErrNoProcess) || err == nil && t.Image().Live.Started != started) { // the id is another process's now
-			fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: process %d ended after %d snapshots\n", l.pid, n-1)
+			fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: process %d ended after %s\n", l.pid, count(n-1, "snapshot"))
 			return result
 		}
 		if err != nil {
@@ -84,7 +101,7 @@ func (c *btCommand) runLive(cmd *cobra.Command, paint painter) (result error) {
 		}
 		if n == l.last() || !sleepUntil(ctx, l.moment(begun, n, &late)) {
 			if late > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %d snapshots were taken and %d left out, because some took longer than %v: raise --interval\n", n, late, l.pause())
+				fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %s taken and %d left out, because some took longer than %v: raise --interval\n", countOf(n, "snapshot was", "snapshots were"), late, l.pause())
 			}
 			return result
 		}
@@ -158,8 +175,8 @@ func (o *openFlags) attachAgain(ctx context.Context, last *process.Process, pid 
 
 // snapshot says how long a live process stood still and, with -v, in which phases.
 func (w *textFormat) snapshot(s *core.Snapshot, threads int) []byte {
-	b := fmt.Appendf(nil, "\nthe process stood still for %v: %d threads, %v of stacks copied",
-		round(s.StoppedFor), threads, limit.Size(s.Copied))
+	b := fmt.Appendf(nil, "\nthe process stood still for %v: %s, %v of stacks copied",
+		round(s.StoppedFor), count(threads, "thread"), limit.Size(s.Copied))
 	if s.Memory > 0 {
 		b = fmt.Appendf(b, ", %v of other memory", limit.Size(s.Memory))
 	}

@@ -186,7 +186,7 @@ func (c *printCommand) place(t *process.Process) (*process.Place, error) {
 	case c.function != "":
 		return nil, fmt.Errorf("--function %s: no frame of thread %d is in a function of this name", c.function, th.ID)
 	}
-	return nil, fmt.Errorf("--frame %d: thread %d has no such frame with registers; it has %d frames", c.frame, th.ID, len(r.Frames))
+	return nil, fmt.Errorf("--frame %d: thread %d has no such frame with registers; it has %s", c.frame, th.ID, count(len(r.Frames), "frame"))
 }
 
 func threadOf(threads []*core.Thread, tid int) (*core.Thread, error) {

@@ -118,6 +118,16 @@ func problemsOf(t *module.Set) []error { return slices.Concat(t.Image().Problems
 
 // noSFrame says why a file has no usable .sframe section.
 func noSFrame(t *module.Set) error {
+	var missing []string // modules of a core without a file
+	for m := range t.All() {
+		if lacksFile(m.Match) {
+			missing = append(missing, m.Path)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%s: no module has a .sframe section, and there is no file for %s: copy the missing files from the machine of the process and add --path DIR, or set DEBUGINFOD_URLS and add --debuginfod",
+			plain(t.Image().Path), baseNames(missing))
+	}
 	for _, p := range problemsOf(t) {
 		return p
 	}

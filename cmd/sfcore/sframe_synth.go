@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/internal/document"
+	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/internal/module"
 	"github.com/sfcore/sfcore/sframe"
 	"github.com/sfcore/sfcore/sframe/synth"
@@ -19,6 +20,7 @@ import (
 type synthCommand struct {
 	limits
 	out     string
+	force   bool
 	version int
 	format  string
 }
@@ -31,7 +33,8 @@ func newSynthCommand() *cobra.Command {
 		Long: `synth translates the .eh_frame of a program or library to an .sframe section. OUT
 is an ELF file that has only that section and FILE's build-id. If OUT is a
 directory, the file in it is called <build-id>.sframe, which is where
-bt --sframe-dir looks.
+bt --sframe-dir looks. synth replaces a file only if synth has written it; --force
+replaces any.
 
 If SFrame cannot express a rule, synth leaves out the whole function, and counts
 it by cause. FILE is not changed.
@@ -49,6 +52,7 @@ Exit status: 0, or 2 if nothing could be written.`,
 	f.StringVarP(&c.out, "output", "o", "", "write to the file or directory `OUT`")
 	f.IntVar(&c.version, "sframe-version", 3, "write this version of SFrame: 2 or 3")
 	eitherFormat(cmd, &c.format)
+	f.BoolVar(&c.force, "force", false, "replace OUT also if it is something else than what synth has written")
 	_ = cmd.MarkFlagRequired("output")
 	return cmd
 }
@@ -74,10 +78,29 @@ func (c *synthCommand) run(cmd *cobra.Command, file string) error {
 	if st, err := os.Stat(name); err == nil && st.IsDir() {
 		name = filepath.Join(name, side.BuildID+module.SidecarSuffix)
 	}
+	if !c.force && !replaceable(name) {
+		return fmt.Errorf("%s: this file is not one that synth has written, so it is not replaced; name another file, or add --force", name)
+	}
 	if err := replaceFile(name, 0o644, func(w io.Writer) error { _, err := side.WriteTo(w); return err }); err != nil {
 		return err
 	}
 	return c.say(cmd.OutOrStdout(), name, report)
+}
+
+// replaceable reports whether a file can be written without the loss of anything: it does
+// not exist, is empty, is a device or a pipe, or has only what a sidecar has.
+func replaceable(name string) bool {
+	st, err := os.Stat(name)
+	if err != nil || !st.Mode().IsRegular() || st.Size() == 0 {
+		return true
+	}
+	f, release, err := elfx.Open(name, nil)
+	if err != nil {
+		return false
+	}
+	defer release()
+	sections, err := f.Sections()
+	return err == nil && f.BuildID() != "" && f.SFrameSection() != nil && len(sections) == synth.SidecarSections
 }
 
 // pageSize is a multiple of the page sizes of all architectures. A section after

@@ -30,6 +30,9 @@ const (
 	progRead                     = 4 // PF_R
 )
 
+// SidecarSections is how many sections the file has: none, the build-id, .sframe and names.
+const SidecarSections = 4
+
 // WriteTo writes the file. The error is that of w, or says that BuildID is not
 // in hexadecimal or missing.
 func (s *Sidecar) WriteTo(w io.Writer) (int64, error) {
@@ -69,7 +72,7 @@ func (s *Sidecar) WriteTo(w io.Writer) (int64, error) {
 	b = order.AppendUint32(b, versionCurrent)
 	b = words(b, 0, ehdrSize, table)
 	b = order.AppendUint32(b, 0)
-	for _, v := range []uint16{ehdrSize, phdrSize, 1, shdrSize, 4, 3} {
+	for _, v := range []uint16{ehdrSize, phdrSize, 1, shdrSize, SidecarSections, 3} {
 		b = order.AppendUint16(b, v)
 	}
 	b = order.AppendUint32(b, elfx.ProgGNUSFrame)
