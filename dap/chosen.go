@@ -72,14 +72,7 @@ func (s *session) choose(ctx context.Context, at *place, n int) (string, error) 
 	}
 	s.chosen = chosenFrame{at.selected(), n}
 	f := &at.stack.Frames[n]
-	text := fmt.Sprintf("%d  %s", f.Index, frameName(f, nil))
-	if f.ModuleName != "" && f.Function != "" {
-		text += fmt.Sprintf(" (%s)", oneLine(f.ModuleName))
-	}
-	if f.Line > 0 {
-		text += fmt.Sprintf(" %s:%d", oneLine(f.File), f.Line)
-	}
-	text = fmt.Sprintf("%s [%s, %s]\n", text, f.Method, f.Trust)
+	text := fmt.Sprintf("%d  %s [%s, %s]\n", f.Index, framePlace(f), f.Method, f.Trust)
 	if lines := s.sourceLines(ctx, f.File, f.Line, 0); lines != "" {
 		text += lines
 	}

@@ -196,18 +196,23 @@ func (s *snapshot) writeFrames(b *strings.Builder, r *report.Thread) {
 			fmt.Fprintf(b, "... %d more frames\n", len(r.Frames)-i)
 			break
 		}
-		name := frameName(f, nil)
-		if function := shortName(f.Function); f.Function != "" {
-			name = fmt.Sprintf("%s+%d%s", function, uint64(f.FunctionOffset.Addr), strings.TrimPrefix(name, function))
-		}
-		fmt.Fprintf(b, "%3d  0x%016x  %-13s %-7s  %s", f.Index, uint64(f.PC), f.Method, f.Trust, name)
-		if f.ModuleName != "" && f.Function != "" {
-			fmt.Fprintf(b, " (%s)", oneLine(f.ModuleName))
-		}
-		if f.Line > 0 {
-			fmt.Fprintf(b, " %s:%d", oneLine(f.File), f.Line)
-		}
-		b.WriteByte('\n')
+		fmt.Fprintf(b, "%3d  0x%016x  %-13s %-7s  %s\n", f.Index, uint64(f.PC), f.Method, f.Trust, framePlace(f))
 	}
 	fmt.Fprintf(b, "     %s\n", stopLabel(&r.Stop))
+}
+
+// framePlace is where a frame is, for the console: in which function, module and line.
+func framePlace(f *report.Frame) string {
+	place := frameName(f, nil)
+	if f.Function != "" {
+		function := shortName(f.Function)
+		place = fmt.Sprintf("%s+%d%s", function, uint64(f.FunctionOffset.Addr), strings.TrimPrefix(place, function))
+		if f.ModuleName != "" {
+			place += fmt.Sprintf(" (%s)", oneLine(f.ModuleName))
+		}
+	}
+	if f.Line > 0 {
+		place += fmt.Sprintf(" %s:%d", oneLine(f.File), f.Line)
+	}
+	return place
 }

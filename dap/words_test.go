@@ -45,8 +45,8 @@ func TestWordsOfOthers(t *testing.T) {
 		"disas /s":                        "crash_leaf in ",
 		"disassemble/r boom":              "boom in ",
 		"di -n boom":                      "boom in ",
-		"frame":                           "1  crash_leaf (threads) /srv/corpus/src/threads.c:9 [sframe, full]",
-		"frame 0":                         "0  boom (threads) /srv/corpus/src/fs.h:61 [registers, full]",
+		"frame":                           "1  crash_leaf+18 (threads) /srv/corpus/src/threads.c:9 [sframe, full]",
+		"frame 0":                         "0  boom+5 (threads) /srv/corpus/src/fs.h:61 [registers, full]",
 		"image lookup --address 0x4012c2": "crash_leaf+",
 	} {
 		if got := c.evaluate(frame, "repl", text); !strings.Contains(got, want) {
