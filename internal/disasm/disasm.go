@@ -6,6 +6,8 @@ package disasm
 import (
 	"encoding/binary"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -95,7 +97,13 @@ func decodeAMD64(code []byte, pc uint64, names func(uint64) (string, uint64)) In
 	if names == nil {
 		return Inst{Size: inst.Len, Valid: true}
 	}
-	text := x86asm.GNUSyntax(inst, pc, nil)
+	text := negativeDisplacement.ReplaceAllStringFunc(x86asm.GNUSyntax(inst, pc, nil), func(disp string) string {
+		v, err := strconv.ParseUint(disp[:len(disp)-1], 0, 32)
+		if err != nil {
+			return disp
+		}
+		return fmt.Sprintf("-%#x(", -int64(int32(uint32(v))))
+	})
 	for _, arg := range inst.Args {
 		switch arg := arg.(type) {
 		case x86asm.Rel:
@@ -118,6 +126,9 @@ func oneAtATime[I any](decode func([]byte) (I, error), code []byte) (I, error) {
 	defer decoding.Unlock()
 	return decode(code)
 }
+
+// negativeDisplacement matches one of 32 bits that x86asm writes without its sign.
+var negativeDisplacement = regexp.MustCompile(`\b0x[89a-f][0-9a-f]{7}\(`)
 
 func decodeAArch64(code []byte, pc uint64, names func(uint64) (string, uint64)) Inst {
 	if len(code) < 4 {

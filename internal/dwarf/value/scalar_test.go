@@ -43,6 +43,8 @@ func TestNumbers(t *testing.T) {
 		{"last of ASCII", inMemory("#uchar"), d8(127), `127 '\x7f'`},
 		{"first beyond ASCII", inMemory("#uchar"), d8(128), `128 '\x80'`},
 		{"signed char of two bytes", ofBase("name=c byte_size=2 encoding=6"), d16(0x41), "65 'A'"},
+		{"wchar_t", ofBase("name=wchar_t byte_size=4 encoding=5"), d32(87), "87 L'W'"},
+		{"no wchar_t", ofBase("name=wchar_t byte_size=4 encoding=5"), d32(0xffffffff), "-1"},
 		{"char32_t", ofBase("name=char32_t byte_size=4 encoding=0x10"), d32(0x20ac), "8364 '€'"},
 		{"UCS", ofBase("name=c byte_size=4 encoding=0x11"), d32(0x41), "65 'A'"},
 		{"ASCII", ofBase("name=c byte_size=1 encoding=0x12"), d8(0x41), "65 'A'"},

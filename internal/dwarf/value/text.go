@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sfcore/sfcore/internal/dwarf/info"
@@ -176,6 +177,9 @@ func (o *Object) base(t *info.Type) (string, error) {
 		}
 		return unsigned, nil
 	case info.Signed:
+		if t.String() == "wchar_t" && v <= unicode.MaxRune {
+			return signed + " L" + strconv.QuoteRune(rune(v)), nil
+		}
 		return signed, nil
 	case info.SignedChar:
 		return signed + " " + quoteChar(rune(byte(v)), t.Size), nil
