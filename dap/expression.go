@@ -10,12 +10,19 @@ import (
 
 // expression returns the variable that an expression stands for in a frame.
 func (p *place) expression(text string, nearby bool) process.Variable {
-	at := process.Place{Register: p.register, Nearby: nearby}
+	at := p.where()
+	at.Nearby = nearby
+	return at.Evaluate(p.snap.process, text)
+}
+
+// where is the place for package process.
+func (p *place) where() process.Place {
+	at := process.Place{Register: p.register}
 	if p.inFrame() && !p.stack.Frames[p.ref.frame].Method.Inferred() {
 		at.Stack = p.stack.walked
 		at.Frame, at.Inlined = p.stack.frameAndInlined(p.ref.frame)
 	}
-	return at.Evaluate(p.snap.process, text)
+	return at
 }
 
 // frameAndInlined returns the physical frame of reported frame i, and how many functions

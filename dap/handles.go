@@ -11,6 +11,7 @@ const (
 	refUnwind                    // how the frame was found
 	refArguments                 // its arguments
 	refLocals                    // its local variables
+	refGlobals                   // the global variables of its unit
 	refObject                    // part addr of what the reference item has: a variable or a part of one
 	refExpression                // expression item of the snapshot, in a frame
 	refRemote                    // source file item that a server may have

@@ -37,7 +37,7 @@ func (s *session) variables(ctx context.Context, args *godap.VariablesArguments)
 	if err != nil {
 		return nil, err
 	}
-	r, ok := snap.refs.get(args.VariablesReference, refRegisters, refGroup, refVector, refUnwind, refArguments, refLocals, refObject, refExpression)
+	r, ok := snap.refs.get(args.VariablesReference, refRegisters, refGroup, refVector, refUnwind, refArguments, refLocals, refGlobals, refObject, refExpression)
 	if !ok {
 		return nil, newError(idReference, "variable reference %d is no longer valid", args.VariablesReference)
 	}
@@ -52,6 +52,8 @@ func (s *session) variables(ctx context.Context, args *godap.VariablesArguments)
 	switch {
 	case (r.kind == refArguments || r.kind == refLocals) && snap.isGo(st, r.frame):
 		vars = s.goFrame(ctx, st, r.frame, r.kind == refArguments)
+	case r.kind == refGlobals:
+		vars = s.globals(st, r, args.Format)
 	case r.kind == refArguments, r.kind == refLocals, r.kind == refObject, r.kind == refExpression:
 		return s.objects(st, args, r)
 	case args.Filter == "indexed": // there are only named ones

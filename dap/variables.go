@@ -42,10 +42,10 @@ func (s *session) variableScopes(ctx context.Context, st *stack, r ref) []godap.
 		name, hint string
 		kind       refKind
 		n          int
-	}{{"Arguments", "arguments", refArguments, arguments}, {"Locals", "locals", refLocals, locals}} {
+	}{{"Arguments", "arguments", refArguments, arguments}, {"Locals", "locals", refLocals, locals}, {"Globals", "", refGlobals, len(s.globalNames(st, r))}} {
 		if scope.n > 0 {
 			scopes = append(scopes, godap.Scope{
-				Name: scope.name, PresentationHint: scope.hint, NamedVariables: scope.n,
+				Name: scope.name, PresentationHint: scope.hint, NamedVariables: scope.n, Expensive: scope.kind == refGlobals,
 				VariablesReference: s.snap.refs.id(ref{kind: scope.kind, thread: r.thread, frame: r.frame}),
 			})
 		}

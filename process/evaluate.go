@@ -3,6 +3,7 @@ package process
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/sfcore/sfcore/internal/dwarf/value"
@@ -36,6 +37,31 @@ func (at *Place) Evaluate(p *Process, text string) Variable {
 		Name: text, process: p, path: text, raw: format == '!', Hex: format == 'x',
 		expression: &placed{at: *at, text: text},
 	}
+}
+
+// Globals returns the names of up to most variables of the unit of the frame that are not
+// local to a function, as an expression takes them. Call it within [Guard].
+func (at *Place) Globals(p *Process, most int) []string {
+	if at.Stack == nil || at.Frame >= len(at.Stack.Frames) {
+		return nil
+	}
+	pc := at.Stack.Frames[at.Frame].LookupPC()
+	m := p.modules.At(pc)
+	if m == nil || m.Source() == nil {
+		return nil
+	}
+	list, err := m.Source().Variables(pc-m.Bias, most)
+	if err != nil {
+		p.modules.Note(fmt.Errorf("%s: %w", m.Path, err))
+	}
+	var names []string
+	for i := range list {
+		path := slices.DeleteFunc(slices.Clone(list[i].Path), func(part string) bool { return part == "" })
+		if name := strings.Join(path, "::"); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // placed is an expression and where it is evaluated.

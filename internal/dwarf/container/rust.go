@@ -66,7 +66,11 @@ func rustDeque(o *value.Object, _ string) *View {
 		return nil
 	}
 	var l layout
-	addr, head, n := rustBuffer(o, &l), l.num(o, "head"), l.num(o, "len")
+	first := []string{"head"}
+	if wrapped := append(first, "__0"); has(o, wrapped...) { // a WrappedIndex since 1.97
+		first = wrapped
+	}
+	addr, head, n := rustBuffer(o, &l), l.num(o, first...), l.num(o, "len")
 	size, capacity := o.Scope().SizeOf(elem), rustCapacity(o, &l)
 	if v, ok := l.broken(Sequence); ok {
 		return v

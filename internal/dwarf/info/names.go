@@ -1,6 +1,7 @@
 package info
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,16 +95,26 @@ func (d *Data) FindIn(addr uint64, last string) ([]Decl, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.separately(func() []Decl {
-		u := d.unitAt(addr)
-		if u == nil {
+		n := d.namesAt(addr)
+		if n == nil {
 			return nil
 		}
-		if u = u.split(); u.names == nil {
-			u.names = newNames()
-			u.names.add(u)
-		}
-		return u.names.find(last)
+		return n.find(last)
 	})
+}
+
+// namesAt returns the names of the unit that has the code at a link-time address; nil if
+// there is none.
+func (d *Data) namesAt(addr uint64) *nameIndex {
+	u := d.unitAt(addr)
+	if u == nil {
+		return nil
+	}
+	if u = u.split(); u.names == nil {
+		u.names = newNames()
+		u.names.add(u)
+	}
+	return u.names
 }
 
 // separately calls f with bounds of its own, so that names are found when code no longer
@@ -301,27 +312,31 @@ func (n *nameIndex) record(e *entry, kind DeclKind, scope, file int32, enum uint
 func (n *nameIndex) find(last string) []Decl {
 	var list []Decl
 	for _, ref := range n.decls[hash(last)] {
-		e, ok := n.files[ref.file].entryAt(ref.off)
-		if !ok {
-			continue
-		}
-		v, at := e.inherited(attrName)
-		name := at.str(v)
-		if PlainName(name) != last {
+		decl, ok := n.decl(ref)
+		if !ok || PlainName(decl.Path[len(decl.Path)-1]) != last {
 			continue // of the same hash
 		}
-		path := []string{name}
-		for s := ref.scope; s > 0; s = n.scopes[s].outer {
-			path = append(path, n.scopes[s].name)
-		}
-		slices.Reverse(path)
-		external, _ := e.inherited(attrExternal)
-		list = append(list, Decl{Kind: ref.kind, Path: path, External: external.known(), e: e, enum: ref.enum})
-		if len(list) >= maxFound {
+		if list = append(list, decl); len(list) >= maxFound {
 			break
 		}
 	}
 	return list
+}
+
+// decl reads what a reference refers to.
+func (n *nameIndex) decl(ref nameRef) (Decl, bool) {
+	e, ok := n.files[ref.file].entryAt(ref.off)
+	if !ok {
+		return Decl{}, false
+	}
+	v, at := e.inherited(attrName)
+	path := []string{at.str(v)}
+	for s := ref.scope; s > 0; s = n.scopes[s].outer {
+		path = append(path, n.scopes[s].name)
+	}
+	slices.Reverse(path)
+	external, _ := e.inherited(attrExternal)
+	return Decl{Kind: ref.kind, Path: path, External: external.known(), e: e, enum: ref.enum}, true
 }
 
 // Name returns the qualified name.
@@ -381,4 +396,33 @@ func (c *Decl) Enumerator() (t *Type, value uint64) {
 func (e *entry) attrValue() uint64 {
 	v := e.attr(attrConstValue)
 	return v.num
+}
+
+// Variables returns up to most variables of the unit that has the code at a link-time
+// address, in the order of their entries. An error says what is damaged.
+func (d *Data) Variables(addr uint64, most int) ([]Decl, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.separately(func() []Decl {
+		n := d.namesAt(addr)
+		if n == nil {
+			return nil
+		}
+		var refs []nameRef
+		for _, list := range n.decls {
+			for _, ref := range list {
+				if ref.kind == DeclVariable {
+					refs = append(refs, ref)
+				}
+			}
+		}
+		slices.SortFunc(refs, func(a, b nameRef) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.off, b.off)) })
+		var list []Decl
+		for _, ref := range refs[:min(len(refs), most)] {
+			if decl, ok := n.decl(ref); ok {
+				list = append(list, decl)
+			}
+		}
+		return list
+	})
 }
