@@ -9,7 +9,7 @@ import (
 func TestOptionsReachModules(t *testing.T) {
 	elsewhere := map[string]bool{
 		"SourceMap": true, "Methods": true, "MaxFrames": true, "MaxTime": true, "MaxTotalTime": true, // of the walk and of sources
-		"Debuginfod": true, "Progress": true, "Context": true, // in the client; see servers
+		"Debuginfod": true, "DebuginfodServers": true, "DebuginfodTimeout": true, "Progress": true, "Context": true, // in the client; see servers
 	}
 	var opts Options
 	v := reflect.ValueOf(&opts).Elem()
