@@ -19,7 +19,7 @@ func asked() []input {
 		next := heldAt + 64 + 32*((i+1)%100)
 		tree = append(tree, 0, next, 0, next)
 	}
-	print := func(types, typ, expression string, words []uint64, flags ...string) func(f *folder) []string {
+	show := func(types, typ, expression string, words []uint64, flags ...string) func(f *folder) []string {
 		return func(f *folder) []string {
 			args := f.heldBy(held(cxx, types, typ, 2000), 10, 1, words, nil)
 			return append(append([]string{"print"}, flags...), args[len(args)-1], expression)
@@ -53,12 +53,12 @@ func asked() []input {
 	}
 	nested := strings.Repeat("  structure_type name=n byte_size=4\n", 60000)
 	return []input{
-		{"print-list", "the element of a list that is a circle that is farthest away", false, print(listTypes, "forward", "v[1023]", chain)},
-		{"print-tree", "an element of a tree that is said to have a million", false, print(treeTypes, "set", "v[1048575]", tree)},
-		{"print-sum", "an expression that reads a list 400 times", false, print(listTypes, "forward", strings.Repeat("v[1023]+", 400)+"1", chain)},
-		{"print-casts", "an expression with 500 casts to a type of which there are 60,000", false, print(nested, "int", strings.Repeat("*(n*)", 500)+"&v", nil)},
-		{"print-array", "an array of as many elements as there can be", false, print("  array_type #a type=#int\n    subrange_type upper_bound=0xffffffff\n", "a", "v", nil, "--format", "json")},
-		{"print-quick", "the same of a slice", true, print("  array_type #a type=#int\n    subrange_type upper_bound=0xffffffff\n", "a", "v[4294967295]", nil)},
+		{"print-list", "the element of a list that is a circle that is farthest away", false, show(listTypes, "forward", "v[1023]", chain)},
+		{"print-tree", "an element of a tree that is said to have a million", false, show(treeTypes, "set", "v[1048575]", tree)},
+		{"print-sum", "an expression that reads a list 400 times", false, show(listTypes, "forward", strings.Repeat("v[1023]+", 400)+"1", chain)},
+		{"print-casts", "an expression with 500 casts to a type of which there are 60,000", false, show(nested, "int", strings.Repeat("*(n*)", 500)+"&v", nil)},
+		{"print-array", "an array of as many elements as there can be", false, show("  array_type #a type=#int\n    subrange_type upper_bound=0xffffffff\n", "a", "v", nil, "--format", "json")},
+		{"print-quick", "the same of a slice", true, show("  array_type #a type=#int\n    subrange_type upper_bound=0xffffffff\n", "a", "v[4294967295]", nil)},
 		{"dap-held-list", "requests for 100,000 elements of lists that are a circle", false, editor(listTypes, "forward", chain)},
 		{"dap-held-tree", "requests for 100,000 elements of trees that are a circle", false, editor(treeTypes, "set", tree)},
 		{"against-groups", "a core beside a store of 20,000 groups", false, against(20000, func(i int) string { return fmt.Sprintf("%x", i) })},

@@ -29,7 +29,7 @@ compile_unit language=%#x name=a low_pc=%#x high_pc=%#x
 
 // heldBy runs bt on a process whose stack has frames of that function, and whose page
 // has words.
-func (f *folder) heldBy(d *testkit.DWARF, n, threads int, words []uint64, more func(c *testkit.Core), flags ...string) []string {
+func (f *folder) heldBy(d *testkit.DWARF, n, threads int, words []uint64, more func(c *testkit.Core)) []string {
 	f.program(append(d.Sections(), table(".eh_frame", 0, ehFrame(wide(nil))))...)
 	return f.bt(process{threads: threads, stack: frames(n, everyCall), more: func(c *testkit.Core) {
 		page := make([]byte, 4096)
@@ -40,7 +40,7 @@ func (f *folder) heldBy(d *testkit.DWARF, n, threads int, words []uint64, more f
 		if more != nil {
 			more(c)
 		}
-	}}, append([]string{"--locals"}, flags...)...)
+	}}, "--locals")
 }
 
 const (
