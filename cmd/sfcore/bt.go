@@ -361,6 +361,9 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		}
 		fmt.Fprint(cmd.ErrOrStderr(), noFiles(modules))
 	}
+	if c.source >= 0 && printed > 0 {
+		details.sources.say(cmd.ErrOrStderr())
+	}
 	c.filter.say(cmd.ErrOrStderr(), shown, len(t.Threads()))
 	if cut+guessed > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), sayIncomplete(printed, cut, guessed))

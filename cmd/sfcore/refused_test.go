@@ -88,3 +88,23 @@ func TestSFrameOfCoreWithoutFiles(t *testing.T) {
 		}
 	}
 }
+
+// Where --source finds nothing, it says once what is missing and what to do.
+func TestSourceOfNothing(t *testing.T) {
+	for name, want := range map[string]string{
+		"amd64-v3-threads":       "no source file is here; the first that is missing is /srv/corpus/src/",
+		"amd64-v2-stripped-none": "no frame has a source file: the debug information is missing",
+	} {
+		_, stderr, _ := sfcore(append([]string{"bt", "--source", "1"}, caseArgs(t, name)...)...)
+		if strings.Count(stderr, "--source: ") != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: got %q, want %q", name, stderr, want)
+		}
+	}
+	src := t.TempDir()
+	if err := os.WriteFile(filepath.Join(src, "fs.h"), []byte(strings.Repeat("a line\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, _ := sfcore(append([]string{"bt", "--source", "1", "--map", "/srv/corpus/src=" + src}, caseArgs(t, "amd64-v3-threads")...)...); strings.Contains(stderr, "--source: ") {
+		t.Errorf("with sources: got %q", stderr)
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 
@@ -37,6 +38,8 @@ type sources struct {
 	around  int
 	mu      sync.Mutex
 	known   map[place][]report.SourceLine
+	found   bool   // lines of any file
+	missing string // the first file that is not here
 }
 
 type place struct {
@@ -70,11 +73,30 @@ func (s *sources) of(f *report.Frame) []report.SourceLine {
 	for _, l := range s.process.SourceLines(f.File, f.Module, f.Line, s.around) {
 		lines = append(lines, report.SourceLine{Number: l.Number, Text: strings.TrimRight(l.Text, " \t\r")})
 	}
+	switch {
+	case len(lines) > 0:
+		s.found = true
+	case s.missing == "":
+		s.missing = f.File
+	}
 	if s.known == nil || len(s.known) >= maxKnown {
 		s.known = map[place][]report.SourceLine{}
 	}
 	s.known[at] = lines
 	return lines
+}
+
+// say says why there are no source lines at all, and what to do.
+func (s *sources) say(stderr io.Writer) {
+	switch {
+	case s.found:
+	case s.missing != "":
+		fmt.Fprintf(stderr, "sfcore: --source: no source file is here; the first that is missing is %s\n"+
+			"say where the sources are with --map FROM=TO, or set DEBUGINFOD_URLS and add --debuginfod\n", plain(s.missing))
+	default:
+		fmt.Fprint(stderr, "sfcore: --source: no frame has a source file: the debug information is missing\n"+
+			"sfcore info says of which files, and how to get it\n")
+	}
 }
 
 // appendSource appends the source lines of a frame.
