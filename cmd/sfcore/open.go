@@ -138,10 +138,10 @@ func (o *openFlags) enterSandbox(name string) (*os.File, error) {
 	return file, sandbox.Enter(core.SpoolDir(), o.user)
 }
 
-// largeCore is the size of a core file, in bytes, whose segments and threads take
-// more memory than the 4 MiB at which Go begins to collect garbage. Most of it
-// is in use until the end.
-const largeCore = 8 << 20
+// largeCore is the size of a core file, in bytes, whose stacks and names may take more
+// memory than the 4 MiB at which Go begins to collect garbage. Most of it is in use
+// until the end.
+const largeCore = 1 << 20
 
 // enoughMemory is where the collector stops being patient, in bytes. Most cores need
 // a tenth of it.
