@@ -13,7 +13,8 @@ import (
 // goVariables are the arguments and local variables of the frames of a stack.
 type goVariables struct {
 	frames [][]report.GoVariable
-	why    string // why there are none; "" if they are known
+	why    string             // why there are none; "" if they are known
+	delve  *report.DelveStack // what delve sees, if it differs
 }
 
 // isGo reports whether frame i is of a Go function, whose variables delve knows.
@@ -39,6 +40,7 @@ func (s *session) goVariablesOf(ctx context.Context, st *stack) *goVariables {
 		Without: func(reason string) { v.why = reason },
 	}
 	err := goroutines.List(ctx, s.snap.process, opts, func(g *report.Goroutine, _ bool) bool {
+		v.delve = g.Delve
 		for i := range g.Frames[:min(len(g.Frames), len(st.Frames))] {
 			if g.Frames[i].PC == st.Frames[i].PC && g.Frames[i].Function == st.Frames[i].Function {
 				v.frames[i] = g.Frames[i].Variables
@@ -59,8 +61,12 @@ func (s *session) goVariablesOf(ctx context.Context, st *stack) *goVariables {
 // goFrame returns the arguments or the local variables of frame i, of a Go function.
 func (s *session) goFrame(ctx context.Context, st *stack, i int, arguments bool) []godap.Variable {
 	v := s.goVariablesOf(ctx, st)
-	if v.why != "" && !arguments {
-		return []godap.Variable{text("", "<no variables: "+v.why+">")}
+	why := v.why
+	if d := v.delve; why == "" && d != nil && d.From <= i && i < d.To && len(v.frames[i]) == 0 {
+		why = "delve sees other frames here"
+	}
+	if why != "" && !arguments {
+		return []godap.Variable{text("", "<no variables: "+why+">")}
 	}
 	var list []godap.Variable
 	for j := range v.frames[i] {

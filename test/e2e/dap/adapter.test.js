@@ -80,7 +80,7 @@ for (const transport of ['stdio', 'tcp']) {
 			const { stackFrames } = (await client.stackTraceRequest({ threadId })).body;
 			const frameId = stackFrames[1].id;
 			const { scopes } = (await client.scopesRequest({ frameId })).body;
-			assert.deepEqual(scopes.map(s => s.name), ['Arguments', 'Locals', 'Registers', 'Unwind']);
+			assert.deepEqual(scopes.map(s => s.name), ['Arguments', 'Locals', 'Globals', 'Registers', 'Unwind']);
 			const args = await variables(scopes[0].variablesReference);
 			assert.equal(args.c.value, 'BLUE');
 			const node = await variables(args.n.variablesReference);
