@@ -48,12 +48,12 @@ func (d *fetching) UnmarshalJSON(raw []byte) error {
 		var err error
 		switch key {
 		case "enabled":
-			enabled := fetching{on: true}
-			err = json.Unmarshal(parts[key], &enabled)
-			d.on = enabled.on && enabled.servers == nil
-			if enabled.servers != nil {
-				err = errFetching
+			if first := parts[key][0]; first == '[' || first == '{' { // objects in objects would each be read again
+				return fmt.Errorf("%q: %w", key, errFetching)
 			}
+			var enabled fetching
+			err = enabled.UnmarshalJSON(parts[key])
+			d.on = enabled.on
 		case "servers", "urls":
 			if err = json.Unmarshal(parts[key], &d.servers); len(d.servers) == 0 {
 				d.servers = nil

@@ -23,7 +23,7 @@ func TestFetching(t *testing.T) {
 		}
 	}
 	for _, raw := range []string{
-		`"perhaps"`, `2`, `{"enabled": 7}`, `[1]`, `{"enabled": ["http://a"]}`, `{"servers": "http://a"}`, `{"timeout": -1}`, `{"timeout": "3s"}`, `{"timeout": 1e99}`,
+		`"perhaps"`, `2`, `{"enabled": 7}`, `[1]`, `{"enabled": ["http://a"]}`, `{"enabled": {"enabled": true}}`, `{"servers": "http://a"}`, `{"timeout": -1}`, `{"timeout": "3s"}`, `{"timeout": 1e99}`,
 	} {
 		var got fetching
 		if err := json.Unmarshal([]byte(raw), &got); err == nil {
