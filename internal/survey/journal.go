@@ -73,6 +73,11 @@ func (j *Journal) read() error {
 			if err := json.Unmarshal(line, &e); err != nil {
 				return fmt.Errorf("line %d: %w; remove the file to begin again", n+1, err)
 			}
+			for i := range e.Rows {
+				if err := e.Rows[i].check(); err != nil {
+					return fmt.Errorf("line %d: %w; remove the file to begin again", n+1, err)
+				}
+			}
 			j.known[e.Path] = e
 		}
 		end += int64(len(line))

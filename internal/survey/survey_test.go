@@ -131,7 +131,11 @@ func TestJournal(t *testing.T) {
 	if _, err = run(t.Context(), Run{Each: each}); err != nil || read.Load() != 1 {
 		t.Errorf("got %v, and %d files were read again, want 1", err, read.Load())
 	}
-	for _, other := range []string{"text\n", "another file, which is longer than the first line of a journal", journalSchema + "\n{\n"} {
+	impossible, err := json.Marshal(Entry{Rows: []Row{{File: "x", Counts: Counts{Files: 1, WithSFrame: 1, SFrame: 9, CFI: 1, Both: 5}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{"text\n", "another file, which is longer than the first line of a journal", journalSchema + "\n{\n", journalSchema + "\n" + string(impossible) + "\n"} {
 		if err := os.WriteFile(file, []byte(other), 0o600); err != nil {
 			t.Fatal(err)
 		}
