@@ -92,29 +92,31 @@ func (d *Data) Find(last string) ([]Decl, error) {
 
 // FindIn is Find for the unit that has the code at a link-time address.
 func (d *Data) FindIn(addr uint64, last string) ([]Decl, error) {
+	return d.inUnit(addr, func(n *nameIndex) []Decl { return n.find(last) })
+}
+
+// Variables returns up to most variables of the unit that has the code at a link-time
+// address, in the order of their entries. An error says what is damaged.
+func (d *Data) Variables(addr uint64, most int) ([]Decl, error) {
+	return d.inUnit(addr, func(n *nameIndex) []Decl { return n.variables(most) })
+}
+
+// inUnit calls find with the names of the unit that has the code at a link-time address,
+// if there is one.
+func (d *Data) inUnit(addr uint64, find func(*nameIndex) []Decl) ([]Decl, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.separately(func() []Decl {
-		n := d.namesAt(addr)
-		if n == nil {
+		u := d.unitAt(addr)
+		if u == nil {
 			return nil
 		}
-		return n.find(last)
+		if u = u.split(); u.names == nil {
+			u.names = newNames()
+			u.names.add(u)
+		}
+		return find(u.names)
 	})
-}
-
-// namesAt returns the names of the unit that has the code at a link-time address; nil if
-// there is none.
-func (d *Data) namesAt(addr uint64) *nameIndex {
-	u := d.unitAt(addr)
-	if u == nil {
-		return nil
-	}
-	if u = u.split(); u.names == nil {
-		u.names = newNames()
-		u.names.add(u)
-	}
-	return u.names
 }
 
 // separately calls f with bounds of its own, so that names are found when code no longer
@@ -323,6 +325,26 @@ func (n *nameIndex) find(last string) []Decl {
 	return list
 }
 
+// variables returns up to most variables, in the order of their entries.
+func (n *nameIndex) variables(most int) []Decl {
+	var refs []nameRef
+	for _, list := range n.decls {
+		for _, ref := range list {
+			if ref.kind == DeclVariable {
+				refs = append(refs, ref)
+			}
+		}
+	}
+	slices.SortFunc(refs, func(a, b nameRef) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.off, b.off)) })
+	var list []Decl
+	for _, ref := range refs[:min(len(refs), most)] {
+		if decl, ok := n.decl(ref); ok {
+			list = append(list, decl)
+		}
+	}
+	return list
+}
+
 // decl reads what a reference refers to.
 func (n *nameIndex) decl(ref nameRef) (Decl, bool) {
 	e, ok := n.files[ref.file].entryAt(ref.off)
@@ -396,33 +418,4 @@ func (c *Decl) Enumerator() (t *Type, value uint64) {
 func (e *entry) attrValue() uint64 {
 	v := e.attr(attrConstValue)
 	return v.num
-}
-
-// Variables returns up to most variables of the unit that has the code at a link-time
-// address, in the order of their entries. An error says what is damaged.
-func (d *Data) Variables(addr uint64, most int) ([]Decl, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.separately(func() []Decl {
-		n := d.namesAt(addr)
-		if n == nil {
-			return nil
-		}
-		var refs []nameRef
-		for _, list := range n.decls {
-			for _, ref := range list {
-				if ref.kind == DeclVariable {
-					refs = append(refs, ref)
-				}
-			}
-		}
-		slices.SortFunc(refs, func(a, b nameRef) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.off, b.off)) })
-		var list []Decl
-		for _, ref := range refs[:min(len(refs), most)] {
-			if decl, ok := n.decl(ref); ok {
-				list = append(list, decl)
-			}
-		}
-		return list
-	})
 }
