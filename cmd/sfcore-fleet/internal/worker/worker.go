@@ -110,9 +110,9 @@ func (w *Worker) workAlone(ctx context.Context, d *queue.Delivery) {
 	}
 	if begun > most {
 		w.bury(ctx, d, fmt.Sprintf("%d workers began with it alone, and none came to an end", begun-1))
-	} else {
-		w.finish(ctx, w.prepare(ctx, []*queue.Delivery{d}))
+		return // without a note of its end: where it could not be buried, it comes again
 	}
+	w.finish(ctx, w.prepare(ctx, []*queue.Delivery{d}))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
 	defer cancel()
 	if err := w.DB.End(ctx, d.Place); err != nil {
