@@ -237,6 +237,6 @@ func locationOf(at *process.Location) *protov2.Location {
 func waitOf(w *report.Wait) *protov2.Wait {
 	return &protov2.Wait{
 		Kind: waitKinds.value(string(w.Kind)), Address: uint64(w.Address), Function: text(w.Function), Tids: tidMessages(w.Threads),
-		TimedTids: tidMessages(w.Timed), Owner: int64(w.Owner), Inferred: w.Inferred, Evidence: text(w.Evidence),
+		TimedTids: tidMessages(w.Timed), Owner: int64(w.Owner), Inferred: w.Inferred, Evidence: text(w.Evidence), Name: text(w.Name),
 	}
 }

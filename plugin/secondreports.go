@@ -184,7 +184,7 @@ func moduleFrom(m *protov2.Module) report.Module {
 func waitFrom(m *protov2.Wait) report.Wait {
 	return report.Wait{
 		Kind: report.WaitKind(waitKinds.text(m.GetKind())), Address: report.Addr(m.GetAddress()), Function: m.GetFunction(),
-		Threads: ids(m.GetTids()), Timed: ids(m.GetTimedTids()), Owner: int(m.GetOwner()), Inferred: m.GetInferred(), Evidence: m.GetEvidence(),
+		Threads: ids(m.GetTids()), Timed: ids(m.GetTimedTids()), Owner: int(m.GetOwner()), Inferred: m.GetInferred(), Evidence: m.GetEvidence(), Name: m.GetName(),
 	}
 }
 

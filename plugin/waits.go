@@ -8,7 +8,7 @@ import (
 func waitMessage(w *report.Wait) *proto.Wait {
 	return &proto.Wait{
 		Kind: string(w.Kind), Address: uint64(w.Address), Function: text(w.Function), Tids: tidMessages(w.Threads), TimedTids: tidMessages(w.Timed),
-		Owner: int64(w.Owner), Inferred: w.Inferred, Evidence: text(w.Evidence),
+		Owner: int64(w.Owner), Inferred: w.Inferred, Evidence: text(w.Evidence), Name: text(w.Name),
 	}
 }
 
@@ -24,7 +24,7 @@ func tidMessages(tids []int) []int64 {
 func waitReport(m *proto.Wait) report.Wait {
 	return report.Wait{
 		Kind: report.WaitKind(m.GetKind()), Address: report.Addr(m.GetAddress()), Function: m.GetFunction(), Threads: ids(m.GetTids()), Timed: ids(m.GetTimedTids()),
-		Owner: int(m.GetOwner()), Inferred: m.GetInferred(), Evidence: m.GetEvidence(),
+		Owner: int(m.GetOwner()), Inferred: m.GetInferred(), Evidence: m.GetEvidence(), Name: m.GetName(),
 	}
 }
 

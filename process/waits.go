@@ -61,8 +61,23 @@ func (w *Waits) Waiting() report.Waiting {
 	p.modules.Guard(p.img.Path, func() {
 		found = w.waiters()
 		p.inferOwners(found)
+		p.nameLocks(found)
 	})
 	return waits.Gather(found)
+}
+
+// nameLocks names what is waited for by the symbols of variables.
+func (p *Process) nameLocks(list []waits.Waiter) {
+	addrs := make([]uint64, len(list))
+	for i := range list {
+		addrs[i] = list[i].Address
+	}
+	variables := p.modules.Variables(addrs)
+	for i, addr := range addrs {
+		if v := variables[addr]; v.Name != "" {
+			list[i].Name = withOffset(v.Name, addr-v.Start)
+		}
+	}
 }
 
 // waiters returns the threads that wait, in the order of reports.

@@ -27,6 +27,9 @@ type Wait struct {
 	// Address is that of the lock or, where its layout is not known, of the word that
 	// the kernel waits on.
 	Address Addr `json:"address"`
+	// Name is that of the variable at Address, with the offset in it if that is not 0:
+	// "queue_lock", "server+0x28"; "" if no symbol tells.
+	Name string `json:"name,omitempty"`
 	// Function is the one that the first of the threads called to wait; "" if it is
 	// unknown, or if it does not tell what they wait for and others called another one.
 	Function string `json:"function,omitempty"`
@@ -175,17 +178,33 @@ func (r *Wait) Text() string {
 func (r *Wait) what() string {
 	switch r.Kind {
 	case WaitCondition:
-		return fmt.Sprintf("the condition variable with the word at %#x", uint64(r.Address))
+		return "the condition variable with the word at " + r.at()
 	case WaitSemaphore, WaitBarrier, WaitMutex, WaitRWLock:
-		return fmt.Sprintf("the %s at %#x", r.Kind, uint64(r.Address))
+		return fmt.Sprintf("the %s %s", r.Kind, r.named())
 	case WaitJoin:
-		return fmt.Sprintf("the end of a thread, with the word at %#x", uint64(r.Address))
+		return "the end of a thread, with the word at " + r.at()
 	case WaitOnce:
-		return fmt.Sprintf("an initialization, with the word at %#x", uint64(r.Address))
+		return "an initialization, with the word at " + r.at()
 	case WaitPark, WaitFutex, WaitChannel:
 	}
 	if r.Function != "" {
-		return fmt.Sprintf("the word at %#x, in %s", uint64(r.Address), r.Function)
+		return fmt.Sprintf("the word %s, in %s", r.named(), r.Function)
 	}
-	return fmt.Sprintf("the word at %#x", uint64(r.Address))
+	return "the word " + r.named()
+}
+
+// named is the name of a variable, or says where in memory or in a variable something is.
+func (r *Wait) named() string {
+	if r.Name != "" && !strings.Contains(r.Name, "+0x") {
+		return r.Name
+	}
+	return "at " + r.at()
+}
+
+// at says where the lock or word is.
+func (r *Wait) at() string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return fmt.Sprintf("%#x", uint64(r.Address))
 }

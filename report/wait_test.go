@@ -42,6 +42,21 @@ func TestWaitLines(t *testing.T) {
 			"thread 2 waits for the end of thread 3",
 			"thread 4 waits for the rwlock at 0xc, held by thread 1 as it seems (e), which waits for the mutex at 0xa",
 		}},
+		{"names", Waiting{Waits: []Wait{
+			{Kind: WaitMutex, Address: 0xa, Name: "queue_lock", Threads: []int{1}, Owner: 2, Evidence: "e"},
+			{Kind: WaitMutex, Address: 0xb, Name: "server+0x28", Threads: []int{3, 4}},
+			{Kind: WaitRWLock, Address: 0xc, Name: "app::table", Threads: []int{5, 6}},
+			{Kind: WaitCondition, Address: 0xd, Name: "ready+0x28", Threads: []int{7, 8}},
+			{Kind: WaitOnce, Address: 0xe, Name: "flag", Threads: []int{9, 10}},
+			{Kind: WaitFutex, Address: 0xf, Name: "word", Threads: []int{11, 12}, Function: "f"},
+		}}, []string{
+			"thread 1 waits for the mutex queue_lock, held by thread 2 (e)",
+			"2 threads (3 and 4) wait for the mutex at server+0x28",
+			"2 threads (5 and 6) wait for the rwlock app::table",
+			"2 threads (7 and 8) wait for the condition variable with the word at ready+0x28",
+			"2 threads (9 and 10) wait for an initialization, with the word at flag",
+			"2 threads (11 and 12) wait for the word word, in f",
+		}},
 		{"itself", Waiting{Waits: []Wait{{Kind: WaitMutex, Address: 0xa, Threads: []int{1}, Owner: 1, Evidence: "e"}}, Deadlocks: [][]int{{1}}}, []string{
 			"deadlock: thread 1 waits for the mutex at 0xa, which it holds itself (e)",
 		}},

@@ -3,7 +3,6 @@ package module
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
 	"github.com/sfcore/sfcore/internal/dwarf/info"
 	"github.com/sfcore/sfcore/internal/elfx"
@@ -180,43 +179,6 @@ func (m *Module) address(name string, files ...*elfx.File) (uint64, bool) {
 		}
 	}
 	return 0, false
-}
-
-// Object returns the variable of the module that is at an address, by its symbol, and where
-// it begins; false if there is none.
-func (m *Module) Object(addr uint64) (name string, start uint64, ok bool) {
-	if m.names == nil {
-		return "", 0, false
-	}
-	for _, table := range []func(*elfx.File) (elfx.SymTab, error){(*elfx.File).Symtab, (*elfx.File).Dynsym} {
-		for _, f := range m.names.withDebug(m.names.debug()) {
-			tab, _ := table(f)
-			if s := objectAt(&tab, addr-m.Bias); s != nil {
-				return symbol.Demangle(objectName(&tab, s)), s.Value + m.Bias, true
-			}
-		}
-	}
-	return "", 0, false
-}
-
-// objectAt searches a symbol table for the smallest variable at an address.
-func objectAt(tab *elfx.SymTab, addr uint64) (best *elfx.Sym) {
-	for i := range tab.Len() {
-		s := tab.Sym(i)
-		if s.Type() == elfx.SymObject && s.Shndx != elfx.ShnUndef && addr-s.Value < s.Size && (best == nil || s.Size < best.Size) {
-			best = &s
-		}
-	}
-	return best
-}
-
-// maxObjectName bounds the name of a variable, in bytes.
-const maxObjectName = 512
-
-func objectName(tab *elfx.SymTab, s *elfx.Sym) string {
-	table := tab.Strings[:min(uint64(len(tab.Strings)), uint64(s.Name)+maxObjectName)]
-	name, _, _ := strings.Cut(elfx.CString(table, uint64(s.Name)), "@") // its version
-	return name
 }
 
 // valueOf searches a symbol table, which is not sorted by name.

@@ -15,6 +15,7 @@ type Waiter struct {
 	Thread   int // its id in reports
 	Kind     report.WaitKind
 	Address  uint64 // of the lock, or of the word
+	Name     string // of the variable at Address, if a symbol tells
 	Function string
 	Timed    bool
 	// Unchanged is set if the word has the value that the thread waits with: nobody has
@@ -42,7 +43,7 @@ func Gather(waiters []Waiter) (r report.Waiting) {
 		if !ok {
 			n = len(r.Waits)
 			at[w.Address] = n
-			r.Waits = append(r.Waits, report.Wait{Kind: w.Kind, Address: report.Addr(w.Address), Function: w.Function})
+			r.Waits = append(r.Waits, report.Wait{Kind: w.Kind, Address: report.Addr(w.Address), Name: w.Name, Function: w.Function})
 		}
 		wait := &r.Waits[n]
 		if wait.Kind == report.WaitFutex && w.Kind != wait.Kind { // another thread's functions told more

@@ -3380,7 +3380,10 @@ type Wait struct {
 	// Whether memory only looks as if it told the owner.
 	Inferred bool `protobuf:"varint,7,opt,name=inferred,proto3" json:"inferred,omitempty"`
 	// What memory has, if there is an owner.
-	Evidence      string `protobuf:"bytes,8,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	Evidence string `protobuf:"bytes,8,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// The variable at the address, with the offset in it if that is not 0, as
+	// "queue_lock" or "server+0x28"; empty if no symbol tells.
+	Name          string `protobuf:"bytes,9,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3467,6 +3470,13 @@ func (x *Wait) GetInferred() bool {
 func (x *Wait) GetEvidence() string {
 	if x != nil {
 		return x.Evidence
+	}
+	return ""
+}
+
+func (x *Wait) GetName() string {
+	if x != nil {
+		return x.Name
 	}
 	return ""
 }
@@ -4114,7 +4124,7 @@ const file_sfcore_plugin_v2_report_proto_rawDesc = "" +
 	"\x06offset\x18\x01 \x01(\rR\x06offset\x12\x10\n" +
 	"\x03cfa\x18\x02 \x01(\tR\x03cfa\x12\x0e\n" +
 	"\x02fp\x18\x03 \x01(\tR\x02fp\x12\x0e\n" +
-	"\x02ra\x18\x04 \x01(\tR\x02ra\"\xed\x01\n" +
+	"\x02ra\x18\x04 \x01(\tR\x02ra\"\x81\x02\n" +
 	"\x04Wait\x12.\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1a.sfcore.plugin.v2.WaitKindR\x04kind\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\x06R\aaddress\x12\x1a\n" +
@@ -4124,7 +4134,8 @@ const file_sfcore_plugin_v2_report_proto_rawDesc = "" +
 	"timed_tids\x18\x05 \x03(\x03R\ttimedTids\x12\x14\n" +
 	"\x05owner\x18\x06 \x01(\x03R\x05owner\x12\x1a\n" +
 	"\binferred\x18\a \x01(\bR\binferred\x12\x1a\n" +
-	"\bevidence\x18\b \x01(\tR\bevidence\"\x1e\n" +
+	"\bevidence\x18\b \x01(\tR\bevidence\x12\x12\n" +
+	"\x04name\x18\t \x01(\tR\x04name\"\x1e\n" +
 	"\bDeadlock\x12\x12\n" +
 	"\x04tids\x18\x01 \x03(\x03R\x04tids\"\xe1\x02\n" +
 	"\tGoroutine\x12\x0e\n" +

@@ -337,7 +337,7 @@ func TestLocksWithoutNames(t *testing.T) {
 	start(t, 2, build(t, "locks.c", "-static", "-s"), "abba").check(t, "futex: ab -> ba?\nfutex: ba -> ab?")
 }
 
-// The text names a deadlock with its evidence, and so does the page.
+// The text names a deadlock with its locks and its evidence, and so does the page.
 func TestSentences(t *testing.T) {
 	p := start(t, 2, build(t, "locks.c"), "abba")
 	want := ""
@@ -347,8 +347,8 @@ func TestSentences(t *testing.T) {
 			want, _, _ = strings.Cut(text[i+1:], "\n")
 		}
 	}
-	for id, name := range p.names {
-		if !strings.Contains(want, fmt.Sprintf("held by thread %d (lock word 2, __owner %d)", id, id)) {
+	for id, name := range p.names { // ab has a, and ba has b
+		if !strings.Contains(want, fmt.Sprintf("waits for the mutex %s, held by thread %d (lock word 2, __owner %d)", name[:1], id, id)) {
 			t.Errorf("%s: got %q", name, want)
 		}
 	}
