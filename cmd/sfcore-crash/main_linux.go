@@ -65,6 +65,7 @@ decides that.`,
 	root.PersistentFlags().StringVar(&c.dir, "store", "", "use the store in `DIR` instead of that of the configuration")
 	root.AddCommand(newPipeCommand(c), newDaemonCommand(c), newWatchCommand(c), newImportCommand(c), newResymbolizeCommand(c), newRenameCommand(), newReadCommand(), newReadCoreCommand(), newTestCrashCommand(), newListCommand(c), newShowCommand(c), newInfoCommand(c), newStacksCommand(c), newDumpCommand(c), newTopCommand(c), newStatsCommand(c), newServeCommand(c), newRemoveCommand(c), newStatusCommand(c), newInstallCommand(c), newUninstallCommand())
 	command.Prepare(root)
+	command.FitHelp(root, command.TerminalWidth)
 	return root
 }
 

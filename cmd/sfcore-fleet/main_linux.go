@@ -57,23 +57,8 @@ describes all of it.`,
 	root.AddCommand(newAllCommand(), newAgentCommand(), newWorkerCommand(), newServeCommand(), newSubmitCommand(), newFetchCommand(), newDeadCommand(), newKeysCommand(), newTokenCommand())
 	root.SetVersionTemplate("sfcore-fleet version {{.Version}}\n")
 	command.Prepare(root)
-	command.FitHelp(root, terminalWidth)
+	command.FitHelp(root, command.TerminalWidth)
 	return root
-}
-
-// terminalWidth returns how many columns the terminal has that a command writes to; 0 for
-// none, or one that is too narrow for words.
-func terminalWidth(cmd *cobra.Command) int {
-	const least = 40
-	f, ok := cmd.OutOrStdout().(*os.File)
-	if !ok {
-		return 0
-	}
-	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	if err != nil || size.Col < least {
-		return 0
-	}
-	return int(size.Col)
 }
 
 // dataDir is where a process keeps what it has, unless a flag says otherwise.

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/sfcore/sfcore/internal/command"
 )
@@ -35,6 +38,27 @@ func TestOnlyCommand(t *testing.T) {
 			t.Errorf("%q: got %d commands, want %d", args, got, all)
 		}
 	}
+}
+
+// TestHelpFits has no line of help that is wider than 80 columns where it goes to a file.
+func TestHelpFits(t *testing.T) {
+	var check func(*cobra.Command)
+	check = func(cmd *cobra.Command) {
+		var help bytes.Buffer
+		cmd.SetOut(&help)
+		if err := cmd.Help(); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(help.String()) {
+			if len(line)-1 > 80 {
+				t.Errorf("%s: a line of %d columns: %s", cmd.CommandPath(), len(line)-1, line)
+			}
+		}
+		for _, below := range cmd.Commands() {
+			check(below)
+		}
+	}
+	check(newRootCommand())
 }
 
 // Every command prints JSON, but for those whose output is something else.

@@ -95,12 +95,12 @@ SFrame if a module has it, then by call frame information (.eh_frame), then by
 other methods. It says for every frame which method found it and how far you may
 trust it.
 
-  sfcore bt core.1234                 print all stacks, the crashed thread's first
-  sfcore bt --path ./build core.zst   find programs and libraries below ./build
-  sfcore info core.1234               say why the process stopped; list its modules
+  sfcore bt core.1234                 all stacks, the crashed thread's first
+  sfcore bt --path ./build core.zst   programs and libraries are below ./build
+  sfcore info core.1234               why the process stopped, and its modules
 
-Begin with docs/guide/tour.md, which has recorded cores. The documents that help names
-are in /usr/share/doc/sfcore where a package is installed.
+To begin, read docs/guide/tour.md. It shows sfcore at work on cores that come with
+it. A package has docs and these cores below /usr/share/doc/sfcore.
 
 Exit status: 0 if every stack is complete, or ends where --max-frames says, 1 if the
 output is incomplete (the reason is printed), 2 if nothing could be done.`,

@@ -54,7 +54,7 @@ func newReportBugCommand() *cobra.Command {
 	c := &reportBugCommand{}
 	cmd := &cobra.Command{
 		Use:   "report-bug [flags] CORE [EXE]",
-		Short: "Gather what the report of a wrong stack needs, without private data",
+		Short: "Gather what a report of a wrong stack needs, without private data",
 		Long: `report-bug makes one file to attach to the report of a wrong stack: the stacks with
 their workings, the versions of sfcore, the list of modules, and a minimal core that
 shows the same stacks.

@@ -30,7 +30,7 @@ func newCheckCommand() *cobra.Command {
 specifications require. Each finding has its offset in the section, the field as
 its version's specification spells it, a severity and a stable name:
 
-  error    the format is violated; some lookups have no answer, or a doubtful one
+  error    the format is violated; some lookups have a doubtful answer or none
   warning  allowed or harmless, but probably not intended
   note     a habit of a producer, or a choice that the specification leaves open
 

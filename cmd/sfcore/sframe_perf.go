@@ -38,13 +38,13 @@ method alone (.sframe, .eh_frame, frame pointers) and once by all methods of sfc
 together, which is what the others are compared with:
 
   COMPLETE   samples whose walk reached the start of the thread
-  CUT        samples whose walk reached the end of the copy (8 KiB unless perf was
-             told otherwise)
+  CUT        samples whose walk reached the end of the copy (8 KiB unless perf
+             was told otherwise)
   SHORTER    samples with the same frames, but not all of them
   DIFFERENT  samples with a frame that the others do not have
   FRAMES     frames of all samples that are the same, and their share
-  NS/FRAME   how long the method took for each frame that it found: each sample is
-             walked twice, and the faster walk counts
+  NS/FRAME   how long the method took for each frame that it found: each sample
+             is walked twice, and the faster walk counts
 
 Below the table it says where walks by .sframe stopped that went on by all methods.
 It reads the files that were mapped by their paths; --sysroot and --path as for cores.
@@ -52,7 +52,7 @@ It reads the files that were mapped by their paths; --sysroot and --path as for 
 Exit status: 0, 1 if some samples could not be read, 2 if none could.`,
 		Example: `  perf record --call-graph dwarf -o perf.data ./prog
   sfcore sframe perf perf.data
-  sfcore sframe perf --sframe-dir sidecars perf.data   # what .sframe made by synth gives`,
+  sfcore sframe perf --sframe-dir sidecars perf.data # of sframe synth`,
 		Args: files(1, 1),
 		RunE: c.run,
 	}

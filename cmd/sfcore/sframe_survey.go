@@ -49,7 +49,7 @@ place of a directory, to write it in another format or to compare it.
 
 Exit status: 0 if everything was read, 1 if some files could not be, 2 if nothing was
 measured.`,
-		Example: `  sfcore sframe survey --journal s.journal --report html=s.html --report json=s.json /
+		Example: `  sfcore sframe survey --journal s.journal --report html=s.html /
   sfcore sframe survey --against old.json new.json
   sfcore sframe survey --format csv pool/*.deb`,
 		Args: files(1, unlimited),

@@ -56,7 +56,8 @@ Like CORE, it may hold passwords and other secrets: only its owner may read it.
 Exit status: 0, 1 if CORE is damaged or needed memory is left out because of a limit,
 2 if nothing could be written.`,
 		Example: `  sfcore shrink core.1234 -o small.core
-  sfcore shrink --path ./build core.zst -o small.zst && sfcore bt --path ./build small.zst
+  sfcore shrink --path ./build core.zst -o small.zst
+  sfcore bt --path ./build small.zst
   sfcore shrink core.1234 -o - | ssh desk 'cat > small.core'`,
 		Args:              files(1, 2),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),

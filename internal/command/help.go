@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"regexp"
 	"strings"
@@ -10,21 +11,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Help has lines of fileWidth columns where it is not printed on a terminal, and of
+// widest on a terminal that has more: longer ones are hard to read.
+const fileWidth, widest = 80, 100
+
 // FitHelp has the help of root and of all commands below it fit the width of the terminal on
 // which it is printed; 0 is for none.
 func FitHelp(root *cobra.Command, width func(*cobra.Command) int) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		most, out := width(cmd), cmd.OutOrStdout()
-		if most == 0 {
-			help(cmd, args)
-			return
-		}
+		out, most := cmd.OutOrStdout(), cmp.Or(width(cmd), fileWidth)
 		var text bytes.Buffer
 		cmd.SetOut(&text)
 		help(cmd, args)
 		cmd.SetOut(out)
-		_, _ = io.WriteString(out, fit(text.String(), most))
+		_, _ = io.WriteString(out, fit(text.String(), min(most, widest)))
 	})
 }
 

@@ -1,6 +1,33 @@
 package command
 
-import "testing"
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestFitHelp has help as wide as the terminal, up to 100 columns; and 80 without one.
+func TestFitHelp(t *testing.T) {
+	for width, want := range map[int]int{0: 80, 40: 40, 80: 80, 90: 90, 200: 100} {
+		var out bytes.Buffer
+		root := &cobra.Command{Use: "sfcore", Long: strings.Repeat("word ", 100), Run: func(*cobra.Command, []string) {}}
+		root.SetOut(&out)
+		root.SetArgs([]string{"--help"})
+		FitHelp(root, func(*cobra.Command) int { return width })
+		if err := root.Execute(); err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for line := range strings.Lines(out.String()) {
+			got = max(got, len(strings.TrimSuffix(line, "\n")))
+		}
+		if got > want || got < want-len("word ") {
+			t.Errorf("%d columns: got a line of %d, want %d", width, got, want)
+		}
+	}
+}
 
 func TestFit(t *testing.T) {
 	for in, want := range map[string]string{
