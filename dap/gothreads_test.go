@@ -1,6 +1,7 @@
 package dap
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	godap "github.com/google/go-dap"
 
 	"github.com/sfcore/sfcore/internal/delve/delvetest"
+	"github.com/sfcore/sfcore/internal/delve/wire"
+	"github.com/sfcore/sfcore/memreader"
 )
 
 // goCore is the launch configuration for a core of a Go program with 29 goroutines.
@@ -107,12 +110,29 @@ func TestGoThreads(t *testing.T) {
 	}
 	c.refused("exceptionInfo", map[string]any{"threadId": waiting}, idState)
 	c.refused("stackTrace", map[string]any{"threadId": firstGoroutine + 29}, idReference)
+}
 
+// Without goroutines among the threads nobody looks for them, whatever is asked of a stack.
+func TestNoGoroutines(t *testing.T) {
+	delvetest.Here(t)
+	list, asked := wire.Lister, 0
+	wire.Lister = func(ctx context.Context, find func() (string, error), setup *wire.Setup, mem memreader.Reader, sink wire.Sink) error {
+		asked++
+		return list(ctx, find, setup, mem, sink)
+	}
 	config := goCore(t, "amd64")
 	config["goroutines"] = false
-	c, _ = open(t, config)
+	c, stopped := open(t, config)
 	if names, _ := c.threads(); len(names) != 8 || names[0] != "12252 SIGABRT" {
-		t.Errorf("without goroutines: got %q", names)
+		t.Errorf("got %q", names)
+	}
+	c.variables(c.scope(c.frameNamed(stopped.ThreadId, "main.main").Id, "Unwind"))
+	c.do("exceptionInfo", map[string]any{"threadId": stopped.ThreadId}, nil)
+	if asked != 0 {
+		t.Errorf("delve was asked %d times", asked)
+	}
+	if got := c.evaluate(0, "repl", "goroutines"); !strings.Contains(got, "goroutine 21 [chan receive]") || asked != 1 {
+		t.Errorf("the command: got %s, and delve was asked %d times", got, asked)
 	}
 }
 

@@ -125,6 +125,9 @@ func (s *session) take(ctx context.Context, p Spec) error {
 	}
 	s.drop()
 	s.spec, s.snap = p, newSnapshot(use, stop, t, s.base, s.sources)
+	if !p.Goroutines {
+		s.snap.heads = new(goHeads) // nobody looks for them
+	}
 	return nil
 }
 

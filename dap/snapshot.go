@@ -24,7 +24,7 @@ type snapshot struct {
 	byID    map[int]*core.Thread
 	ids     map[*core.Thread]int
 
-	heads *goHeads // nil before somebody asks
+	heads *goHeads // nil before somebody asks; empty if the configuration wants none
 
 	grouped [][]*core.Thread // by equal stacks; nil before somebody asks
 
