@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/plugin/proto"
 	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 	"github.com/sfcore/sfcore/process"
 )
@@ -139,19 +138,14 @@ func (c *Client) Exited() bool { return c.process.Exited() }
 // Open opens a core file or a running process. Paths are seen from the plugin's
 // working directory.
 func (c *Client) Open(ctx context.Context, p Spec) (*Session, error) {
-	req, err := openRequest(&p.Options)
+	req, err := openRequest(&p)
 	if err != nil {
 		return nil, err
-	}
-	if p.Core != "" {
-		req.Process = &proto.OpenRequest_Core{Core: p.Core}
-	} else {
-		req.Process = &proto.OpenRequest_Pid{Pid: int32(p.PID)}
 	}
 	return c.open(ctx, req)
 }
 
-func (c *Client) open(ctx context.Context, req *proto.OpenRequest) (*Session, error) {
+func (c *Client) open(ctx context.Context, req *protov2.OpenRequest) (*Session, error) {
 	id, err := c.calls.open(ctx, req)
 	if err != nil {
 		return nil, err
@@ -166,13 +160,13 @@ func (c *Client) OpenImage(ctx context.Context, img *core.Image, opts process.Op
 	if c.broker == nil {
 		return nil, errors.New("a reattached plugin cannot reach this host's images")
 	}
-	req, err := openRequest(&opts)
+	req, err := openRequest(&Spec{Options: opts})
 	if err != nil {
 		return nil, err
 	}
 	id := c.broker.NextId()
 	stop := c.serveImage(id, img)
-	req.Process = &proto.OpenRequest_Host{Host: id}
+	req.Process = &protov2.OpenRequest_Host{Host: id}
 	s, err := c.open(ctx, req)
 	if err != nil {
 		stop()

@@ -9,14 +9,19 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/sfcore/sfcore/plugin/proto"
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 	"github.com/sfcore/sfcore/report"
 )
 
 // firstCalls are those of the first version of the protocol.
 type firstCalls struct{ rpc proto.PluginClient }
 
-func (c firstCalls) open(ctx context.Context, req *proto.OpenRequest) (uint64, error) {
-	reply, err := c.rpc.Open(ctx, req)
+func (c firstCalls) open(ctx context.Context, req *protov2.OpenRequest) (uint64, error) {
+	first, err := firstOpen(req)
+	if err != nil {
+		return 0, err
+	}
+	reply, err := c.rpc.Open(ctx, first)
 	return reply.GetSession(), err
 }
 
@@ -38,8 +43,13 @@ func (c firstCalls) threads(ctx context.Context, id uint64) ([]report.Thread, er
 	return collect(stream, err, threadReport)
 }
 
-func (c firstCalls) stacks(ctx context.Context, req *proto.StacksRequest) iter.Seq2[stackPart, error] {
-	stream, err := c.rpc.Stacks(ctx, req)
+func (c firstCalls) stacks(ctx context.Context, req *protov2.StacksRequest) iter.Seq2[stackPart, error] {
+	if req.GetRaw() {
+		return func(yield func(stackPart, error) bool) { yield(stackPart{}, errFirst) }
+	}
+	stream, err := c.rpc.Stacks(ctx, &proto.StacksRequest{
+		Session: req.GetSession(), Tids: req.GetTids(), Workings: req.GetWorkings(), Variables: req.GetVariables(), Scene: req.GetScene(),
+	})
 	return received(stream, err, func(m *proto.Thread) (stackPart, error) {
 		r, err := threadReport(m)
 		return stackPart{r, m.GetStop() != nil}, err

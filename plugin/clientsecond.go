@@ -3,10 +3,8 @@ package plugin
 import (
 	"context"
 	"iter"
-	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/sfcore/sfcore/plugin/proto"
 	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
@@ -18,36 +16,9 @@ type secondCalls struct {
 	rpc protov2.PluginServiceClient
 }
 
-func (c secondCalls) open(ctx context.Context, req *proto.OpenRequest) (uint64, error) {
-	reply, err := c.rpc.Open(ctx, secondOpen(req))
+func (c secondCalls) open(ctx context.Context, req *protov2.OpenRequest) (uint64, error) {
+	reply, err := c.rpc.Open(ctx, req)
 	return reply.GetSession(), err
-}
-
-// secondOpen is the inverse of firstOpen.
-func secondOpen(req *proto.OpenRequest) *protov2.OpenRequest {
-	m := &protov2.OpenRequest{
-		Executable: req.GetExecutable(), Sysroot: req.GetSysroot(), Paths: req.GetPaths(), MaxFrames: req.GetMaxFrames(),
-		DebugDirs: req.GetDebugDirs(), SframeDirs: req.GetSframeDirs(), Debuginfod: req.GetDebuginfod(), CacheDir: req.GetCacheDir(),
-		Methods: req.GetMethods(),
-	}
-	switch p := req.GetProcess().(type) {
-	case *proto.OpenRequest_Core:
-		m.Process = &protov2.OpenRequest_Core{Core: p.Core}
-	case *proto.OpenRequest_Pid:
-		m.Process = &protov2.OpenRequest_Pid{Pid: p.Pid}
-	case *proto.OpenRequest_Host:
-		m.Process = &protov2.OpenRequest_Host{Host: p.Host}
-	}
-	for _, s := range req.GetSourceMap() {
-		m.SourceMap = append(m.SourceMap, &protov2.SourceSubstitution{From: s.GetFrom(), To: s.GetTo()})
-	}
-	if ns := req.GetMaxTimeNs(); ns != 0 {
-		m.MaxTime = durationpb.New(time.Duration(ns))
-	}
-	if ns := req.GetMaxTotalTimeNs(); ns != 0 {
-		m.MaxTotalTime = durationpb.New(time.Duration(ns))
-	}
-	return m
 }
 
 func (c secondCalls) close(ctx context.Context, id uint64) error {
@@ -77,10 +48,8 @@ func (c secondCalls) threads(ctx context.Context, id uint64) ([]report.Thread, e
 	return list, nil
 }
 
-func (c secondCalls) stacks(ctx context.Context, req *proto.StacksRequest) iter.Seq2[stackPart, error] {
-	stream, err := c.rpc.Stacks(ctx, &protov2.StacksRequest{
-		Session: req.GetSession(), Tids: req.GetTids(), Workings: req.GetWorkings(), Variables: req.GetVariables(), Scene: req.GetScene(),
-	})
+func (c secondCalls) stacks(ctx context.Context, req *protov2.StacksRequest) iter.Seq2[stackPart, error] {
+	stream, err := c.rpc.Stacks(ctx, req)
 	return received(stream, err, stackFrom)
 }
 

@@ -43,7 +43,7 @@ const maxStack = 1 << 24
 // how their callers were found. An error is yielded last. Leaving the loop ends
 // the walk.
 func (s *Session) Stacks(ctx context.Context, workings bool, tids ...int) iter.Seq2[report.Thread, error] {
-	req := &proto.StacksRequest{Session: s.id, Workings: workings}
+	req := &protov2.StacksRequest{Session: s.id, Workings: workings}
 	for _, tid := range tids {
 		req.Tids = append(req.Tids, int64(tid))
 	}
@@ -54,7 +54,17 @@ func (s *Session) Stacks(ctx context.Context, workings bool, tids ...int) iter.S
 // local variables, where there is debug information, and source lines. The thread tells
 // where it stopped.
 func (s *Session) Variables(ctx context.Context, tid int) (*report.Thread, error) {
-	req := &proto.StacksRequest{Session: s.id, Tids: []int64{int64(tid)}, Variables: true, Scene: true}
+	return s.variables(ctx, tid, false)
+}
+
+// RawVariables is Variables, but shows strings and containers of standard libraries by
+// their own members. A plugin that speaks only the first version of the protocol cannot.
+func (s *Session) RawVariables(ctx context.Context, tid int) (*report.Thread, error) {
+	return s.variables(ctx, tid, true)
+}
+
+func (s *Session) variables(ctx context.Context, tid int, raw bool) (*report.Thread, error) {
+	req := &protov2.StacksRequest{Session: s.id, Tids: []int64{int64(tid)}, Variables: true, Scene: true, Raw: raw}
 	for r, err := range s.stacks(ctx, req) {
 		if err != nil {
 			return nil, err
@@ -64,7 +74,7 @@ func (s *Session) Variables(ctx context.Context, tid int) (*report.Thread, error
 	return nil, ctx.Err()
 }
 
-func (s *Session) stacks(ctx context.Context, req *proto.StacksRequest) iter.Seq2[report.Thread, error] {
+func (s *Session) stacks(ctx context.Context, req *protov2.StacksRequest) iter.Seq2[report.Thread, error] {
 	return func(yield func(report.Thread, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()

@@ -167,7 +167,7 @@ func openLiar(t testing.TB, c *Client, l *liar) (*Session, error) {
 		t.Cleanup(s.Stop)
 		return s
 	})
-	return c.open(t.Context(), &proto.OpenRequest{Process: &proto.OpenRequest_Host{Host: id}})
+	return c.open(t.Context(), &protov2.OpenRequest{Process: &protov2.OpenRequest_Host{Host: id}})
 }
 
 func sendThreads(list ...*proto.HostThread) func(grpc.ServerStreamingServer[proto.HostThreads]) error {
@@ -318,7 +318,7 @@ func TestReadsAreBatched(t *testing.T) {
 		t.Cleanup(s.Stop)
 		return s
 	})
-	s, err := c.open(t.Context(), &proto.OpenRequest{Process: &proto.OpenRequest_Host{Host: id}})
+	s, err := c.open(t.Context(), &protov2.OpenRequest{Process: &protov2.OpenRequest_Host{Host: id}})
 	if err != nil {
 		t.Fatal(err)
 	}

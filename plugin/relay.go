@@ -47,17 +47,17 @@ func (r *relay) handle(_ any, call grpc.ServerStream) error {
 	case proto.Plugin_Open_FullMethodName:
 		req := new(proto.OpenRequest)
 		return answer(call, req, func() (gproto.Message, error) {
-			id, err := openSession(ctx, req, func(s *session) error { return r.openIn(s, req, method, req, new(proto.OpenReply)) })
+			second := secondOpen(req)
+			id, err := openSession(ctx, second, func(s *session) error { return r.openIn(s, second, method, req, new(proto.OpenReply)) })
 			return &proto.OpenReply{Session: id}, err
 		})
 	case protov2.PluginService_Open_FullMethodName:
 		req := new(protov2.OpenRequest)
 		return answer(call, req, func() (gproto.Message, error) {
-			first, err := firstOpen(req)
-			if err != nil {
+			if err := checkHostID(req); err != nil {
 				return nil, err
 			}
-			id, err := openSession(ctx, first, func(s *session) error { return r.openIn(s, first, method, req, new(protov2.OpenResponse)) })
+			id, err := openSession(ctx, req, func(s *session) error { return r.openIn(s, req, method, req, new(protov2.OpenResponse)) })
 			return &protov2.OpenResponse{Session: id}, err
 		})
 	}
@@ -103,9 +103,9 @@ type opened interface {
 
 // openIn starts a process that opens the process of a request, by a method of either
 // version, whose request and answer it sends and receives.
-func (r *relay) openIn(sess *session, first *proto.OpenRequest, method string, req gproto.Message, reply opened) error {
+func (r *relay) openIn(sess *session, second *protov2.OpenRequest, method string, req gproto.Message, reply opened) error {
 	var host *grpc.ClientConn
-	if h, ok := first.GetProcess().(*proto.OpenRequest_Host); ok {
+	if h, ok := second.GetProcess().(*protov2.OpenRequest_Host); ok {
 		var err error
 		if host, err = r.dial(h.Host, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage))); err != nil {
 			return unreachable(h.Host, err)

@@ -54,11 +54,10 @@ func capabilities() *protov2.CapabilitiesResponse {
 
 // Open implements protov2.PluginServiceServer.
 func (s second) Open(ctx context.Context, req *protov2.OpenRequest) (*protov2.OpenResponse, error) {
-	first, err := firstOpen(req)
-	if err != nil {
+	if err := checkHostID(req); err != nil {
 		return nil, err
 	}
-	id, err := openSession(ctx, first, func(sess *session) error { return s.first.openIn(sess, first, newSecondHost) })
+	id, err := openSession(ctx, req, func(sess *session) error { return s.first.openIn(sess, req, newSecondHost) })
 	if err != nil {
 		return nil, err
 	}
@@ -100,13 +99,13 @@ func (second) Threads(req *protov2.ThreadsRequest, out grpc.ServerStreamingServe
 
 // Stacks implements protov2.PluginServiceServer.
 func (second) Stacks(req *protov2.StacksRequest, out grpc.ServerStreamingServer[protov2.StacksResponse]) error {
-	w := wanted{workings: req.GetWorkings(), variables: req.GetVariables(), scene: req.GetScene()}
+	w := wanted{workings: req.GetWorkings(), variables: req.GetVariables(), scene: req.GetScene(), raw: req.GetRaw()}
 	return walkStacks(out.Context(), req.GetSession(), req.GetTids(), w, stackResponses, out.Send)
 }
 
 // Groups implements protov2.PluginServiceServer.
 func (second) Groups(req *protov2.GroupsRequest, out grpc.ServerStreamingServer[protov2.GroupsResponse]) error {
-	w := wanted{workings: req.GetWorkings(), variables: req.GetVariables()}
+	w := wanted{workings: req.GetWorkings(), variables: req.GetVariables(), raw: req.GetRaw()}
 	return walkGroups(out.Context(), req.GetSession(), w, groupResponses, out.Send)
 }
 

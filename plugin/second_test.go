@@ -14,7 +14,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	gproto "google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/sfcore/sfcore/internal/version"
@@ -381,24 +380,4 @@ func firstThread(t *testing.T, s *Session) int {
 		t.Fatalf("got %v, %v", threads, err)
 	}
 	return threads[0].TID
-}
-
-// A request of the second version says the same as one of the first.
-func TestSecondOpen(t *testing.T) {
-	o := allOptions(t)
-	req, err := openRequest(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range []*proto.OpenRequest{
-		{Process: &proto.OpenRequest_Core{Core: "core"}}, {Process: &proto.OpenRequest_Pid{Pid: 7}}, {Process: &proto.OpenRequest_Host{Host: 3}}, {},
-	} {
-		req.Process = p.GetProcess()
-		if got := must(firstOpen(wire(t, secondOpen(req))))(t); !gproto.Equal(got, req) {
-			t.Errorf("got %v, want %v", got, req)
-		}
-	}
-	if _, err := firstOpen(&protov2.OpenRequest{Process: &protov2.OpenRequest_Host{}}); Reason(err) != protov2.ErrorReason_ERROR_REASON_INVALID_REQUEST {
-		t.Errorf("host 0: got %v", err)
-	}
 }

@@ -7,48 +7,10 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/sfcore/sfcore/core"
-	"github.com/sfcore/sfcore/plugin/proto"
 	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 	"github.com/sfcore/sfcore/process"
 	"github.com/sfcore/sfcore/report"
 )
-
-// firstOpen returns a request of the second version in the types of the first.
-func firstOpen(req *protov2.OpenRequest) (*proto.OpenRequest, error) {
-	m := &proto.OpenRequest{
-		Executable: req.GetExecutable(), Sysroot: req.GetSysroot(), Paths: req.GetPaths(), MaxFrames: req.GetMaxFrames(),
-		DebugDirs: req.GetDebugDirs(), SframeDirs: req.GetSframeDirs(), Debuginfod: req.GetDebuginfod(), CacheDir: req.GetCacheDir(),
-		Methods: req.GetMethods(),
-	}
-	switch p := req.GetProcess().(type) {
-	case *protov2.OpenRequest_Core:
-		m.Process = &proto.OpenRequest_Core{Core: p.Core}
-	case *protov2.OpenRequest_Pid:
-		m.Process = &proto.OpenRequest_Pid{Pid: p.Pid}
-	case *protov2.OpenRequest_Host:
-		if p.Host == 0 {
-			return nil, invalid("host is 0, not the id of a connection")
-		}
-		m.Process = &proto.OpenRequest_Host{Host: p.Host}
-	}
-	for _, s := range req.GetSourceMap() {
-		m.SourceMap = append(m.SourceMap, &proto.SourceSubstitution{From: s.GetFrom(), To: s.GetTo()})
-	}
-	for _, d := range []struct {
-		name string
-		from *durationpb.Duration
-		to   *int64
-	}{{"max_time", req.GetMaxTime(), &m.MaxTimeNs}, {"max_total_time", req.GetMaxTotalTime(), &m.MaxTotalTimeNs}} {
-		if d.from == nil {
-			continue
-		}
-		if err := d.from.CheckValid(); err != nil {
-			return nil, invalid("%s: %v", d.name, err)
-		}
-		*d.to = int64(d.from.AsDuration())
-	}
-	return m, nil
-}
 
 func headResponse(r *report.Document) *protov2.ProcessResponse {
 	s, p := &r.Source, &r.Process

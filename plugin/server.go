@@ -26,6 +26,15 @@ type Spec struct {
 	// Options say where its files are and how it is walked. Paths are those of the
 	// plugin. Context, Progress and Searching cannot be sent to it and must be nil.
 	Options process.Options
+
+	// MaxCoreBytes bounds the size of a core file that is compressed; see
+	// [core.Options.MaxDecompressed].
+	MaxCoreBytes int64
+	// StackBudget, StackTotal, Memory and FUSE say what is copied of a live process, and
+	// which of its files are opened; see [core.AttachOptions]. The goroutines of a
+	// live process need Memory.
+	StackBudget, StackTotal, Memory uint64
+	FUSE                            bool
 }
 
 // OpenFunc opens a process. It takes a snapshot of a live process and lets it

@@ -36,7 +36,8 @@ type dialFunc func(id uint32, opts ...grpc.DialOption) (*grpc.ClientConn, error)
 
 // Open implements proto.PluginServer.
 func (s *service) Open(ctx context.Context, req *proto.OpenRequest) (*proto.OpenReply, error) {
-	id, err := openSession(ctx, req, func(sess *session) error { return s.openIn(sess, req, firstHost) })
+	second := secondOpen(req)
+	id, err := openSession(ctx, second, func(sess *session) error { return s.openIn(sess, second, firstHost) })
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func (s *service) Open(ctx context.Context, req *proto.OpenRequest) (*proto.Open
 
 // openSession begins a session, in which a function opens the process that a valid
 // request names.
-func openSession(ctx context.Context, req *proto.OpenRequest, openIn func(*session) error) (uint64, error) {
+func openSession(ctx context.Context, req *protov2.OpenRequest, openIn func(*session) error) (uint64, error) {
 	if err := checkOpen(req); err != nil {
 		return 0, err
 	}
@@ -64,12 +65,12 @@ func openSession(ctx context.Context, req *proto.OpenRequest, openIn func(*sessi
 
 // openIn opens the process that a valid request names. If that is a host's, host is how
 // it is called.
-func (s *service) openIn(sess *session, req *proto.OpenRequest, host hostVersion) error {
-	opts := options(sess.ctx, req)
-	if err := cmp.Or(opts.Check(), opts.CheckFiles()); err != nil {
+func (s *service) openIn(sess *session, req *protov2.OpenRequest, host hostVersion) error {
+	spec := specOf(sess.ctx, req)
+	if err := cmp.Or(spec.Options.Check(), spec.Options.CheckFiles()); err != nil {
 		return invalid("%s", optionText(err))
 	}
-	if from, ok := req.GetProcess().(*proto.OpenRequest_Host); ok {
+	if from, ok := req.GetProcess().(*protov2.OpenRequest_Host); ok {
 		h, err := dialHost(sess.ctx, s.dial, from.Host, host)
 		if err != nil {
 			return err
@@ -79,41 +80,13 @@ func (s *service) openIn(sess *session, req *proto.OpenRequest, host hostVersion
 			h.close()
 			return err
 		}
-		return sess.start(process.New(img, opts), h)
+		return sess.start(process.New(img, spec.Options), h)
 	}
-	t, err := s.open(sess.ctx, Spec{Core: req.GetCore(), PID: int(req.GetPid()), Options: opts})
+	t, err := s.open(sess.ctx, spec)
 	if err != nil {
 		return err
 	}
 	return sess.start(t, nil)
-}
-
-func checkOpen(req *proto.OpenRequest) error {
-	switch p := req.GetProcess().(type) {
-	case *proto.OpenRequest_Core:
-		if p.Core == "" || p.Core == "-" {
-			return invalid("core is %q, not the path of a file", p.Core)
-		}
-	case *proto.OpenRequest_Pid:
-		if p.Pid <= 0 {
-			return invalid("pid is %d, not the id of a process", p.Pid)
-		}
-	case *proto.OpenRequest_Host:
-	default:
-		return invalid("the request has none of core, pid and host")
-	}
-	for name, n := range map[string]int{
-		"paths": len(req.GetPaths()), "debug_dirs": len(req.GetDebugDirs()), "sframe_dirs": len(req.GetSframeDirs()),
-		"source_map": len(req.GetSourceMap()),
-	} {
-		if n > maxPaths {
-			return invalid("%s are %d, more than %d", name, n, maxPaths)
-		}
-	}
-	if n := len(req.GetMethods()); n > maxMethods {
-		return invalid("methods are %d, more than %d", n, maxMethods)
-	}
-	return nil
 }
 
 // Process implements proto.PluginServer.
@@ -139,7 +112,7 @@ func (*service) Threads(req *proto.ThreadsRequest, out grpc.ServerStreamingServe
 
 // Stacks implements proto.PluginServer.
 func (*service) Stacks(req *proto.StacksRequest, out grpc.ServerStreamingServer[proto.Thread]) error {
-	w := wanted{req.GetWorkings(), req.GetVariables(), req.GetScene()}
+	w := wanted{workings: req.GetWorkings(), variables: req.GetVariables(), scene: req.GetScene()}
 	return walkStacks(out.Context(), req.GetSession(), req.GetTids(), w, stackMessages, out.Send)
 }
 

@@ -16,7 +16,7 @@ const maxFrames = 512
 
 // wanted says what of stacks is asked for.
 type wanted struct {
-	workings, variables, scene bool
+	workings, variables, scene, raw bool
 }
 
 // walk returns the stack of a thread.
@@ -24,6 +24,7 @@ func (w wanted) walk(p *process.Process, by *process.Walker, th *core.Thread) *r
 	stack := by.Walk(th)
 	r := by.Describe(stack, w.workings)
 	if w.variables {
+		by.RawVariables = w.raw
 		by.AddVariables(stack, r)
 	}
 	if w.scene {

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/sfcore/sfcore/process"
@@ -38,4 +39,27 @@ func variablesTest(t *testing.T, version int) {
 		t.Fatal(err)
 	}
 	compareJSON(t, got, want)
+}
+
+// Containers are shown by their own members if the request says so.
+func TestRawVariables(t *testing.T) {
+	p, err := openTest(t.Context(), coreOf("amd64-v3-cxx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, raw := range []bool{true, false} {
+		by := p.NewWalker()
+		wanted{variables: true, raw: raw}.walk(p, by, p.Threads()[0])
+		if by.RawVariables != raw {
+			t.Errorf("got %v, want %v", by.RawVariables, raw)
+		}
+	}
+	s, err := serve(t, &Server{Open: openTest}, ProtocolVersion).Open(t.Context(), coreOf("amd64-v3-cxx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.RawVariables(t.Context(), p.Threads()[0].ID); !errors.Is(err, errFirst) {
+		t.Errorf("got %v, want %v", err, errFirst)
+	}
 }

@@ -9,17 +9,18 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/sfcore/sfcore/plugin/proto"
+	protov2 "github.com/sfcore/sfcore/plugin/proto/v2"
 	"github.com/sfcore/sfcore/report"
 )
 
 // calls are those of a host, in one of the versions of the protocol. id is that of a
 // session. What plugins send in parts comes in parts.
 type calls interface {
-	open(ctx context.Context, req *proto.OpenRequest) (id uint64, err error)
+	open(ctx context.Context, req *protov2.OpenRequest) (id uint64, err error)
 	close(ctx context.Context, id uint64) error
 	process(ctx context.Context, id uint64) (*report.Document, error)
 	threads(ctx context.Context, id uint64) ([]report.Thread, error)
-	stacks(ctx context.Context, req *proto.StacksRequest) iter.Seq2[stackPart, error]
+	stacks(ctx context.Context, req *protov2.StacksRequest) iter.Seq2[stackPart, error]
 	modules(ctx context.Context, id uint64) ([]report.Module, error)
 	waits(ctx context.Context, id uint64) (report.Waiting, error)
 	goroutines(ctx context.Context, id uint64, opts GoroutineOptions) iter.Seq2[goroutinePart, error]

@@ -39,8 +39,8 @@ type Options struct {
 	// that the environment names [debuginfod(8)]. The servers learn the build-ids.
 	Debuginfod bool
 	// DebuginfodServers and DebuginfodTimeout replace the servers of the environment, and
-	// how long one may be silent, if they are not zero. Only the debug adapter offers
-	// them, since editors mostly lack the shell's environment.
+	// how long one may be silent, if they are not zero. The debug adapter and the plugin
+	// offer them, since editors and hosts may lack the shell's environment.
 	DebuginfodServers []string
 	DebuginfodTimeout time.Duration
 	// Progress, if not nil, is called while a file is fetched. done is the number of

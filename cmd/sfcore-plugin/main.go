@@ -94,12 +94,24 @@ func open(ctx context.Context, p plugin.Spec) (*process.Process, error) {
 	var img *core.Image
 	var err error
 	if p.Core != "" {
-		img, err = core.Open(ctx, p.Core, core.Options{})
+		img, err = core.Open(ctx, p.Core, core.Options{MaxDecompressed: p.MaxCoreBytes})
 	} else {
-		img, err = core.Attach(ctx, p.PID, core.AttachOptions{Follow: gostack.Follow})
+		img, err = core.Attach(ctx, p.PID, attachOptions(&p))
 	}
 	if err != nil {
 		return nil, err
 	}
 	return process.New(img, p.Options), nil
+}
+
+// attachOptions say what to copy of a live process: with memory, also all stacks of
+// goroutines, as "sfcore goroutines -p" does.
+func attachOptions(p *plugin.Spec) core.AttachOptions {
+	o := core.AttachOptions{
+		StackBudget: p.StackBudget, StackTotal: p.StackTotal, Memory: p.Memory, FUSE: p.FUSE, Follow: gostack.Follow,
+	}
+	if p.Memory > 0 {
+		o.Follow, o.MaxStop = gostack.FollowAll, gostack.StopTime
+	}
+	return o
 }

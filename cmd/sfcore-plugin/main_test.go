@@ -14,9 +14,30 @@ import (
 // mainEnv makes this test's program sfcore-plugin, as does a host.
 const mainEnv = "SFCORE_TEST_MAIN"
 
+// parkEnv makes this test's program one with goroutines that wait.
+const parkEnv = "SFCORE_TEST_PARK"
+
+// waitForEver is the last function of a goroutine that waits.
+func waitForEver(c chan int) { <-c }
+
+// park has goroutines wait until its standard input ends.
+func park() {
+	c := make(chan int)
+	for range 5 {
+		go waitForEver(c)
+	}
+	_, _ = os.Stdout.WriteString("parked\n")
+	_, _ = os.Stdin.Read(make([]byte, 1))
+	close(c)
+}
+
 func TestMain(m *testing.M) {
 	if plugin.Started() || os.Getenv(mainEnv) != "" {
 		main()
+		return
+	}
+	if os.Getenv(parkEnv) != "" {
+		park()
 		return
 	}
 	m.Run()

@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sfcore/sfcore/internal/delve/goroutines"
 	"github.com/sfcore/sfcore/internal/picture"
@@ -138,9 +137,6 @@ func (c *goroutinesCommand) run(cmd *cobra.Command, args []string) error {
 // defaultGoMemory is how much memory of a live process is copied besides its stacks.
 const defaultGoMemory limit.Size = 128 << 20
 
-// maxGoroutineStop bounds the time for which a live process is held.
-const maxGoroutineStop = 10 * time.Second
-
 // openGo opens the core, or takes a snapshot.
 func (c *goroutinesCommand) openGo(ctx context.Context, args []string) (*process.Process, error) {
 	if c.pid == 0 {
@@ -151,7 +147,7 @@ func (c *goroutinesCommand) openGo(ctx context.Context, args []string) (*process
 
 // goroutineSnapshot says what to copy of a live process whose goroutines are looked at.
 func goroutineSnapshot(memory limit.Size) core.AttachOptions {
-	return core.AttachOptions{Memory: uint64(memory), MaxStop: maxGoroutineStop, Follow: gostack.FollowAll}
+	return core.AttachOptions{Memory: uint64(memory), MaxStop: gostack.StopTime, Follow: gostack.FollowAll}
 }
 
 // goroutineLister prints goroutines.

@@ -2,6 +2,7 @@ package gostack
 
 import (
 	"encoding/binary"
+	"time"
 
 	"github.com/sfcore/sfcore/arch"
 	"github.com/sfcore/sfcore/memreader"
@@ -21,6 +22,9 @@ const (
 	// second.
 	maxFollowed = 1 << 20
 )
+
+// StopTime is how long a process should be held at most to copy what FollowAll returns.
+const StopTime = 10 * time.Second
 
 // FollowAll is Follow, and returns the runtime's list of goroutines, their structures
 // and the used parts of their stacks as well. vars is the memory in which programs

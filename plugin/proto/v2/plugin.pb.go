@@ -487,9 +487,28 @@ type OpenRequest struct {
 	// The bound of the walk of a stack; none or 0 for 30 s, which is also the most.
 	MaxTime *durationpb.Duration `protobuf:"bytes,14,opt,name=max_time,json=maxTime,proto3" json:"max_time,omitempty"`
 	// The bound of the walks of all stacks of the session, added up; none or 0 for none.
-	MaxTotalTime  *durationpb.Duration `protobuf:"bytes,15,opt,name=max_total_time,json=maxTotalTime,proto3" json:"max_total_time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	MaxTotalTime *durationpb.Duration `protobuf:"bytes,15,opt,name=max_total_time,json=maxTotalTime,proto3" json:"max_total_time,omitempty"`
+	// The bound of a core file that is compressed, in bytes of what it becomes; 0 for the
+	// default, 256 GiB.
+	MaxCoreBytes uint64 `protobuf:"varint,16,opt,name=max_core_bytes,json=maxCoreBytes,proto3" json:"max_core_bytes,omitempty"`
+	// Of a running process: the bounds of what is copied of each stack, and of all stacks
+	// together, in bytes; 0 for the defaults, 1 MiB and 256 MiB.
+	StackBudget uint64 `protobuf:"varint,17,opt,name=stack_budget,json=stackBudget,proto3" json:"stack_budget,omitempty"`
+	StackTotal  uint64 `protobuf:"varint,18,opt,name=stack_total,json=stackTotal,proto3" json:"stack_total,omitempty"`
+	// Of a running process: the bound of the writable memory that is copied besides, with
+	// all stacks of goroutines, in bytes. 0 copies none: then Goroutines and the values of
+	// variables that are not on stacks need memory that is not there.
+	Memory uint64 `protobuf:"varint,19,opt,name=memory,proto3" json:"memory,omitempty"`
+	// Of a running process: whether its files are opened in FUSE file systems too. If one
+	// does not answer, the plugin cannot be killed.
+	Fuse bool `protobuf:"varint,20,opt,name=fuse,proto3" json:"fuse,omitempty"`
+	// The servers for debuginfod in place of those in the plugin's environment. At most
+	// 1024.
+	DebuginfodServers []string `protobuf:"bytes,21,rep,name=debuginfod_servers,json=debuginfodServers,proto3" json:"debuginfod_servers,omitempty"`
+	// How long a fetched file may take, in place of what the environment says.
+	DebuginfodTimeout *durationpb.Duration `protobuf:"bytes,22,opt,name=debuginfod_timeout,json=debuginfodTimeout,proto3" json:"debuginfod_timeout,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *OpenRequest) Reset() {
@@ -636,6 +655,55 @@ func (x *OpenRequest) GetMaxTime() *durationpb.Duration {
 func (x *OpenRequest) GetMaxTotalTime() *durationpb.Duration {
 	if x != nil {
 		return x.MaxTotalTime
+	}
+	return nil
+}
+
+func (x *OpenRequest) GetMaxCoreBytes() uint64 {
+	if x != nil {
+		return x.MaxCoreBytes
+	}
+	return 0
+}
+
+func (x *OpenRequest) GetStackBudget() uint64 {
+	if x != nil {
+		return x.StackBudget
+	}
+	return 0
+}
+
+func (x *OpenRequest) GetStackTotal() uint64 {
+	if x != nil {
+		return x.StackTotal
+	}
+	return 0
+}
+
+func (x *OpenRequest) GetMemory() uint64 {
+	if x != nil {
+		return x.Memory
+	}
+	return 0
+}
+
+func (x *OpenRequest) GetFuse() bool {
+	if x != nil {
+		return x.Fuse
+	}
+	return false
+}
+
+func (x *OpenRequest) GetDebuginfodServers() []string {
+	if x != nil {
+		return x.DebuginfodServers
+	}
+	return nil
+}
+
+func (x *OpenRequest) GetDebuginfodTimeout() *durationpb.Duration {
+	if x != nil {
+		return x.DebuginfodTimeout
 	}
 	return nil
 }
@@ -1066,7 +1134,10 @@ type StacksRequest struct {
 	Variables bool `protobuf:"varint,4,opt,name=variables,proto3" json:"variables,omitempty"`
 	// Whether each thread tells where it stopped, and frames have the source lines around
 	// their own. A message has one frame then.
-	Scene         bool `protobuf:"varint,5,opt,name=scene,proto3" json:"scene,omitempty"`
+	Scene bool `protobuf:"varint,5,opt,name=scene,proto3" json:"scene,omitempty"`
+	// With variables: whether strings and containers of standard libraries are shown by
+	// their own members.
+	Raw           bool `protobuf:"varint,6,opt,name=raw,proto3" json:"raw,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1132,6 +1203,13 @@ func (x *StacksRequest) GetVariables() bool {
 func (x *StacksRequest) GetScene() bool {
 	if x != nil {
 		return x.Scene
+	}
+	return false
+}
+
+func (x *StacksRequest) GetRaw() bool {
+	if x != nil {
+		return x.Raw
 	}
 	return false
 }
@@ -1217,6 +1295,7 @@ type GroupsRequest struct {
 	// As in StacksRequest. Variables are those of the first thread of a group.
 	Workings      bool `protobuf:"varint,2,opt,name=workings,proto3" json:"workings,omitempty"`
 	Variables     bool `protobuf:"varint,3,opt,name=variables,proto3" json:"variables,omitempty"`
+	Raw           bool `protobuf:"varint,4,opt,name=raw,proto3" json:"raw,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1268,6 +1347,13 @@ func (x *GroupsRequest) GetWorkings() bool {
 func (x *GroupsRequest) GetVariables() bool {
 	if x != nil {
 		return x.Variables
+	}
+	return false
+}
+
+func (x *GroupsRequest) GetRaw() bool {
+	if x != nil {
+		return x.Raw
 	}
 	return false
 }
@@ -2348,7 +2434,7 @@ const file_sfcore_plugin_v2_plugin_proto_rawDesc = "" +
 	"\vhost_answer\x18\n" +
 	" \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"hostAnswer\x126\n" +
-	"\thost_list\x18\v \x01(\v2\x19.google.protobuf.DurationR\bhostList\"\x9a\x04\n" +
+	"\thost_list\x18\v \x01(\v2\x19.google.protobuf.DurationR\bhostList\"\xa9\x06\n" +
 	"\vOpenRequest\x12\x14\n" +
 	"\x04core\x18\x01 \x01(\tH\x00R\x04core\x12\x12\n" +
 	"\x03pid\x18\x02 \x01(\x05H\x00R\x03pid\x12\x14\n" +
@@ -2373,7 +2459,15 @@ const file_sfcore_plugin_v2_plugin_proto_rawDesc = "" +
 	"\tcache_dir\x18\f \x01(\tR\bcacheDir\x12\x18\n" +
 	"\amethods\x18\r \x03(\tR\amethods\x124\n" +
 	"\bmax_time\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\amaxTime\x12?\n" +
-	"\x0emax_total_time\x18\x0f \x01(\v2\x19.google.protobuf.DurationR\fmaxTotalTimeB\t\n" +
+	"\x0emax_total_time\x18\x0f \x01(\v2\x19.google.protobuf.DurationR\fmaxTotalTime\x12$\n" +
+	"\x0emax_core_bytes\x18\x10 \x01(\x04R\fmaxCoreBytes\x12!\n" +
+	"\fstack_budget\x18\x11 \x01(\x04R\vstackBudget\x12\x1f\n" +
+	"\vstack_total\x18\x12 \x01(\x04R\n" +
+	"stackTotal\x12\x16\n" +
+	"\x06memory\x18\x13 \x01(\x04R\x06memory\x12\x12\n" +
+	"\x04fuse\x18\x14 \x01(\bR\x04fuse\x12-\n" +
+	"\x12debuginfod_servers\x18\x15 \x03(\tR\x11debuginfodServers\x12H\n" +
+	"\x12debuginfod_timeout\x18\x16 \x01(\v2\x19.google.protobuf.DurationR\x11debuginfodTimeoutB\t\n" +
 	"\aprocess\"8\n" +
 	"\x12SourceSubstitution\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
@@ -2392,22 +2486,24 @@ const file_sfcore_plugin_v2_plugin_proto_rawDesc = "" +
 	"\x0eThreadsRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\"E\n" +
 	"\x0fThreadsResponse\x122\n" +
-	"\athreads\x18\x01 \x03(\v2\x18.sfcore.plugin.v2.ThreadR\athreads\"\x8d\x01\n" +
+	"\athreads\x18\x01 \x03(\v2\x18.sfcore.plugin.v2.ThreadR\athreads\"\x9f\x01\n" +
 	"\rStacksRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\x12\x12\n" +
 	"\x04tids\x18\x02 \x03(\x03R\x04tids\x12\x1a\n" +
 	"\bworkings\x18\x03 \x01(\bR\bworkings\x12\x1c\n" +
 	"\tvariables\x18\x04 \x01(\bR\tvariables\x12\x14\n" +
-	"\x05scene\x18\x05 \x01(\bR\x05scene\"\xce\x01\n" +
+	"\x05scene\x18\x05 \x01(\bR\x05scene\x12\x10\n" +
+	"\x03raw\x18\x06 \x01(\bR\x03raw\"\xce\x01\n" +
 	"\x0eStacksResponse\x120\n" +
 	"\x06thread\x18\x01 \x01(\v2\x18.sfcore.plugin.v2.ThreadR\x06thread\x12/\n" +
 	"\x06frames\x18\x02 \x03(\v2\x17.sfcore.plugin.v2.FrameR\x06frames\x12*\n" +
 	"\x04stop\x18\x03 \x01(\v2\x16.sfcore.plugin.v2.StopR\x04stop\x12-\n" +
-	"\x05scene\x18\x04 \x01(\v2\x17.sfcore.plugin.v2.SceneR\x05scene\"c\n" +
+	"\x05scene\x18\x04 \x01(\v2\x17.sfcore.plugin.v2.SceneR\x05scene\"u\n" +
 	"\rGroupsRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\x12\x1a\n" +
 	"\bworkings\x18\x02 \x01(\bR\bworkings\x12\x1c\n" +
-	"\tvariables\x18\x03 \x01(\bR\tvariables\"\xfa\x01\n" +
+	"\tvariables\x18\x03 \x01(\bR\tvariables\x12\x10\n" +
+	"\x03raw\x18\x04 \x01(\bR\x03raw\"\xfa\x01\n" +
 	"\x0eGroupsResponse\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\rR\x05group\x12\x12\n" +
 	"\x04tids\x18\x02 \x03(\x03R\x04tids\x12\x12\n" +
@@ -2590,62 +2686,63 @@ var file_sfcore_plugin_v2_plugin_proto_depIdxs = []int32{
 	5,  // 5: sfcore.plugin.v2.OpenRequest.source_map:type_name -> sfcore.plugin.v2.SourceSubstitution
 	34, // 6: sfcore.plugin.v2.OpenRequest.max_time:type_name -> google.protobuf.Duration
 	34, // 7: sfcore.plugin.v2.OpenRequest.max_total_time:type_name -> google.protobuf.Duration
-	35, // 8: sfcore.plugin.v2.ProcessResponse.source:type_name -> sfcore.plugin.v2.Source
-	36, // 9: sfcore.plugin.v2.ProcessResponse.process:type_name -> sfcore.plugin.v2.Process
-	37, // 10: sfcore.plugin.v2.ThreadsResponse.threads:type_name -> sfcore.plugin.v2.Thread
-	37, // 11: sfcore.plugin.v2.StacksResponse.thread:type_name -> sfcore.plugin.v2.Thread
-	38, // 12: sfcore.plugin.v2.StacksResponse.frames:type_name -> sfcore.plugin.v2.Frame
-	39, // 13: sfcore.plugin.v2.StacksResponse.stop:type_name -> sfcore.plugin.v2.Stop
-	40, // 14: sfcore.plugin.v2.StacksResponse.scene:type_name -> sfcore.plugin.v2.Scene
-	41, // 15: sfcore.plugin.v2.GroupsResponse.state:type_name -> sfcore.plugin.v2.ThreadState
-	38, // 16: sfcore.plugin.v2.GroupsResponse.frames:type_name -> sfcore.plugin.v2.Frame
-	39, // 17: sfcore.plugin.v2.GroupsResponse.stop:type_name -> sfcore.plugin.v2.Stop
-	42, // 18: sfcore.plugin.v2.ModulesResponse.module:type_name -> sfcore.plugin.v2.Module
-	43, // 19: sfcore.plugin.v2.RegistersResponse.registers:type_name -> sfcore.plugin.v2.Register
-	44, // 20: sfcore.plugin.v2.LocateResponse.locations:type_name -> sfcore.plugin.v2.Location
-	45, // 21: sfcore.plugin.v2.EvaluateResponse.value:type_name -> sfcore.plugin.v2.Variable
-	46, // 22: sfcore.plugin.v2.DumpSFrameResponse.function:type_name -> sfcore.plugin.v2.SFrameFunction
-	47, // 23: sfcore.plugin.v2.WaitsResponse.wait:type_name -> sfcore.plugin.v2.Wait
-	48, // 24: sfcore.plugin.v2.WaitsResponse.deadlock:type_name -> sfcore.plugin.v2.Deadlock
-	49, // 25: sfcore.plugin.v2.GoroutinesResponse.goroutine:type_name -> sfcore.plugin.v2.Goroutine
-	50, // 26: sfcore.plugin.v2.GoroutinesResponse.frames:type_name -> sfcore.plugin.v2.GoroutineFrame
-	39, // 27: sfcore.plugin.v2.GoroutinesResponse.stop:type_name -> sfcore.plugin.v2.Stop
-	51, // 28: sfcore.plugin.v2.GoroutinesResponse.delve:type_name -> sfcore.plugin.v2.DelveStack
-	1,  // 29: sfcore.plugin.v2.PluginService.Capabilities:input_type -> sfcore.plugin.v2.CapabilitiesRequest
-	4,  // 30: sfcore.plugin.v2.PluginService.Open:input_type -> sfcore.plugin.v2.OpenRequest
-	7,  // 31: sfcore.plugin.v2.PluginService.Close:input_type -> sfcore.plugin.v2.CloseRequest
-	9,  // 32: sfcore.plugin.v2.PluginService.Process:input_type -> sfcore.plugin.v2.ProcessRequest
-	11, // 33: sfcore.plugin.v2.PluginService.Threads:input_type -> sfcore.plugin.v2.ThreadsRequest
-	13, // 34: sfcore.plugin.v2.PluginService.Stacks:input_type -> sfcore.plugin.v2.StacksRequest
-	15, // 35: sfcore.plugin.v2.PluginService.Groups:input_type -> sfcore.plugin.v2.GroupsRequest
-	17, // 36: sfcore.plugin.v2.PluginService.Modules:input_type -> sfcore.plugin.v2.ModulesRequest
-	19, // 37: sfcore.plugin.v2.PluginService.Registers:input_type -> sfcore.plugin.v2.RegistersRequest
-	21, // 38: sfcore.plugin.v2.PluginService.ReadMemory:input_type -> sfcore.plugin.v2.ReadMemoryRequest
-	23, // 39: sfcore.plugin.v2.PluginService.Locate:input_type -> sfcore.plugin.v2.LocateRequest
-	25, // 40: sfcore.plugin.v2.PluginService.Evaluate:input_type -> sfcore.plugin.v2.EvaluateRequest
-	27, // 41: sfcore.plugin.v2.PluginService.DumpSFrame:input_type -> sfcore.plugin.v2.DumpSFrameRequest
-	29, // 42: sfcore.plugin.v2.PluginService.Waits:input_type -> sfcore.plugin.v2.WaitsRequest
-	31, // 43: sfcore.plugin.v2.PluginService.Goroutines:input_type -> sfcore.plugin.v2.GoroutinesRequest
-	2,  // 44: sfcore.plugin.v2.PluginService.Capabilities:output_type -> sfcore.plugin.v2.CapabilitiesResponse
-	6,  // 45: sfcore.plugin.v2.PluginService.Open:output_type -> sfcore.plugin.v2.OpenResponse
-	8,  // 46: sfcore.plugin.v2.PluginService.Close:output_type -> sfcore.plugin.v2.CloseResponse
-	10, // 47: sfcore.plugin.v2.PluginService.Process:output_type -> sfcore.plugin.v2.ProcessResponse
-	12, // 48: sfcore.plugin.v2.PluginService.Threads:output_type -> sfcore.plugin.v2.ThreadsResponse
-	14, // 49: sfcore.plugin.v2.PluginService.Stacks:output_type -> sfcore.plugin.v2.StacksResponse
-	16, // 50: sfcore.plugin.v2.PluginService.Groups:output_type -> sfcore.plugin.v2.GroupsResponse
-	18, // 51: sfcore.plugin.v2.PluginService.Modules:output_type -> sfcore.plugin.v2.ModulesResponse
-	20, // 52: sfcore.plugin.v2.PluginService.Registers:output_type -> sfcore.plugin.v2.RegistersResponse
-	22, // 53: sfcore.plugin.v2.PluginService.ReadMemory:output_type -> sfcore.plugin.v2.ReadMemoryResponse
-	24, // 54: sfcore.plugin.v2.PluginService.Locate:output_type -> sfcore.plugin.v2.LocateResponse
-	26, // 55: sfcore.plugin.v2.PluginService.Evaluate:output_type -> sfcore.plugin.v2.EvaluateResponse
-	28, // 56: sfcore.plugin.v2.PluginService.DumpSFrame:output_type -> sfcore.plugin.v2.DumpSFrameResponse
-	30, // 57: sfcore.plugin.v2.PluginService.Waits:output_type -> sfcore.plugin.v2.WaitsResponse
-	32, // 58: sfcore.plugin.v2.PluginService.Goroutines:output_type -> sfcore.plugin.v2.GoroutinesResponse
-	44, // [44:59] is the sub-list for method output_type
-	29, // [29:44] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	34, // 8: sfcore.plugin.v2.OpenRequest.debuginfod_timeout:type_name -> google.protobuf.Duration
+	35, // 9: sfcore.plugin.v2.ProcessResponse.source:type_name -> sfcore.plugin.v2.Source
+	36, // 10: sfcore.plugin.v2.ProcessResponse.process:type_name -> sfcore.plugin.v2.Process
+	37, // 11: sfcore.plugin.v2.ThreadsResponse.threads:type_name -> sfcore.plugin.v2.Thread
+	37, // 12: sfcore.plugin.v2.StacksResponse.thread:type_name -> sfcore.plugin.v2.Thread
+	38, // 13: sfcore.plugin.v2.StacksResponse.frames:type_name -> sfcore.plugin.v2.Frame
+	39, // 14: sfcore.plugin.v2.StacksResponse.stop:type_name -> sfcore.plugin.v2.Stop
+	40, // 15: sfcore.plugin.v2.StacksResponse.scene:type_name -> sfcore.plugin.v2.Scene
+	41, // 16: sfcore.plugin.v2.GroupsResponse.state:type_name -> sfcore.plugin.v2.ThreadState
+	38, // 17: sfcore.plugin.v2.GroupsResponse.frames:type_name -> sfcore.plugin.v2.Frame
+	39, // 18: sfcore.plugin.v2.GroupsResponse.stop:type_name -> sfcore.plugin.v2.Stop
+	42, // 19: sfcore.plugin.v2.ModulesResponse.module:type_name -> sfcore.plugin.v2.Module
+	43, // 20: sfcore.plugin.v2.RegistersResponse.registers:type_name -> sfcore.plugin.v2.Register
+	44, // 21: sfcore.plugin.v2.LocateResponse.locations:type_name -> sfcore.plugin.v2.Location
+	45, // 22: sfcore.plugin.v2.EvaluateResponse.value:type_name -> sfcore.plugin.v2.Variable
+	46, // 23: sfcore.plugin.v2.DumpSFrameResponse.function:type_name -> sfcore.plugin.v2.SFrameFunction
+	47, // 24: sfcore.plugin.v2.WaitsResponse.wait:type_name -> sfcore.plugin.v2.Wait
+	48, // 25: sfcore.plugin.v2.WaitsResponse.deadlock:type_name -> sfcore.plugin.v2.Deadlock
+	49, // 26: sfcore.plugin.v2.GoroutinesResponse.goroutine:type_name -> sfcore.plugin.v2.Goroutine
+	50, // 27: sfcore.plugin.v2.GoroutinesResponse.frames:type_name -> sfcore.plugin.v2.GoroutineFrame
+	39, // 28: sfcore.plugin.v2.GoroutinesResponse.stop:type_name -> sfcore.plugin.v2.Stop
+	51, // 29: sfcore.plugin.v2.GoroutinesResponse.delve:type_name -> sfcore.plugin.v2.DelveStack
+	1,  // 30: sfcore.plugin.v2.PluginService.Capabilities:input_type -> sfcore.plugin.v2.CapabilitiesRequest
+	4,  // 31: sfcore.plugin.v2.PluginService.Open:input_type -> sfcore.plugin.v2.OpenRequest
+	7,  // 32: sfcore.plugin.v2.PluginService.Close:input_type -> sfcore.plugin.v2.CloseRequest
+	9,  // 33: sfcore.plugin.v2.PluginService.Process:input_type -> sfcore.plugin.v2.ProcessRequest
+	11, // 34: sfcore.plugin.v2.PluginService.Threads:input_type -> sfcore.plugin.v2.ThreadsRequest
+	13, // 35: sfcore.plugin.v2.PluginService.Stacks:input_type -> sfcore.plugin.v2.StacksRequest
+	15, // 36: sfcore.plugin.v2.PluginService.Groups:input_type -> sfcore.plugin.v2.GroupsRequest
+	17, // 37: sfcore.plugin.v2.PluginService.Modules:input_type -> sfcore.plugin.v2.ModulesRequest
+	19, // 38: sfcore.plugin.v2.PluginService.Registers:input_type -> sfcore.plugin.v2.RegistersRequest
+	21, // 39: sfcore.plugin.v2.PluginService.ReadMemory:input_type -> sfcore.plugin.v2.ReadMemoryRequest
+	23, // 40: sfcore.plugin.v2.PluginService.Locate:input_type -> sfcore.plugin.v2.LocateRequest
+	25, // 41: sfcore.plugin.v2.PluginService.Evaluate:input_type -> sfcore.plugin.v2.EvaluateRequest
+	27, // 42: sfcore.plugin.v2.PluginService.DumpSFrame:input_type -> sfcore.plugin.v2.DumpSFrameRequest
+	29, // 43: sfcore.plugin.v2.PluginService.Waits:input_type -> sfcore.plugin.v2.WaitsRequest
+	31, // 44: sfcore.plugin.v2.PluginService.Goroutines:input_type -> sfcore.plugin.v2.GoroutinesRequest
+	2,  // 45: sfcore.plugin.v2.PluginService.Capabilities:output_type -> sfcore.plugin.v2.CapabilitiesResponse
+	6,  // 46: sfcore.plugin.v2.PluginService.Open:output_type -> sfcore.plugin.v2.OpenResponse
+	8,  // 47: sfcore.plugin.v2.PluginService.Close:output_type -> sfcore.plugin.v2.CloseResponse
+	10, // 48: sfcore.plugin.v2.PluginService.Process:output_type -> sfcore.plugin.v2.ProcessResponse
+	12, // 49: sfcore.plugin.v2.PluginService.Threads:output_type -> sfcore.plugin.v2.ThreadsResponse
+	14, // 50: sfcore.plugin.v2.PluginService.Stacks:output_type -> sfcore.plugin.v2.StacksResponse
+	16, // 51: sfcore.plugin.v2.PluginService.Groups:output_type -> sfcore.plugin.v2.GroupsResponse
+	18, // 52: sfcore.plugin.v2.PluginService.Modules:output_type -> sfcore.plugin.v2.ModulesResponse
+	20, // 53: sfcore.plugin.v2.PluginService.Registers:output_type -> sfcore.plugin.v2.RegistersResponse
+	22, // 54: sfcore.plugin.v2.PluginService.ReadMemory:output_type -> sfcore.plugin.v2.ReadMemoryResponse
+	24, // 55: sfcore.plugin.v2.PluginService.Locate:output_type -> sfcore.plugin.v2.LocateResponse
+	26, // 56: sfcore.plugin.v2.PluginService.Evaluate:output_type -> sfcore.plugin.v2.EvaluateResponse
+	28, // 57: sfcore.plugin.v2.PluginService.DumpSFrame:output_type -> sfcore.plugin.v2.DumpSFrameResponse
+	30, // 58: sfcore.plugin.v2.PluginService.Waits:output_type -> sfcore.plugin.v2.WaitsResponse
+	32, // 59: sfcore.plugin.v2.PluginService.Goroutines:output_type -> sfcore.plugin.v2.GoroutinesResponse
+	45, // [45:60] is the sub-list for method output_type
+	30, // [30:45] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_sfcore_plugin_v2_plugin_proto_init() }
