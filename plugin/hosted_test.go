@@ -356,8 +356,8 @@ func TestHostHangs(t *testing.T) {
 	}
 }
 
-// BenchmarkStacks walks 1,000 threads of 25 frames in this process and by a
-// plugin that reads memory from it.
+// BenchmarkStacks walks 1,000 threads of 25 frames in this process, by a plugin that reads
+// memory from it, and by one that has read it already.
 func BenchmarkStacks(b *testing.B) {
 	img := manyThreads(1000, 25)
 	b.Run("direct", func(b *testing.B) {
@@ -382,6 +382,29 @@ func BenchmarkStacks(b *testing.B) {
 			if err := s.Close(b.Context()); err != nil {
 				b.Fatal(err)
 			}
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		// The instructions of this code take longer to follow than all else here.
+		opts := process.Options{Methods: []string{"fp"}}
+		s, err := start(b, StartOptions{}).OpenImage(b.Context(), img, opts)
+		if err != nil {
+			b.Fatal(err)
+		}
+		walk := func() {
+			n := 0
+			for th, err := range s.Stacks(b.Context(), false) {
+				if n += len(th.Frames); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if n != 26_000 {
+				b.Fatalf("got %d frames", n)
+			}
+		}
+		walk()
+		for b.Loop() {
+			walk()
 		}
 	})
 }
