@@ -51,7 +51,8 @@ allow-list has patterns for the name, the file and the function, and the reason:
 Files of a directory that have no .sframe are only counted, unless --require is
 given. A file that is named itself must have it.
 
-Exit status: 0 if no finding fails, 1 if one does, 2 if a file cannot be read.`,
+Exit status: 0 if no finding fails, 1 if one does, 2 if a file cannot be read or
+--require finds none to judge.`,
 		Example: `  sfcore sframe gate --min-coverage 99 build/
   sfcore sframe gate --write-baseline known.json build/
   sfcore sframe gate --baseline known.json --report sarif=sframe.sarif build/`,
@@ -89,6 +90,10 @@ func (c *gateCommand) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	g.progress.clear()
+	none := c.required && len(g.report.Verdicts) == 0 && len(g.report.Unread) == 0
+	if none { // perhaps it is the wrong directory
+		g.report.Miss(errNoneFound)
+	}
 	g.report.Unused = policy.Allowed.Unused()
 	if err := gate.Formats[c.format](g.report, cmd.OutOrStdout()); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
@@ -97,6 +102,8 @@ func (c *gateCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	switch {
+	case none:
+		return errNoneFound
 	case len(g.report.Unread) > 0:
 		return fmt.Errorf("%s could not be judged; the report says why", count(len(g.report.Unread)+g.report.More, "file"))
 	case c.writeTo == "" && g.report.Failed() > 0:
@@ -104,6 +111,8 @@ func (c *gateCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
+
+var errNoneFound = errors.New("--require: no program, library or object file was found")
 
 // policy reads the flags, and the files that they name.
 func (c *gateCommand) policy() (*gate.Policy, error) {

@@ -81,6 +81,7 @@ func TestGateUnreadable(t *testing.T) {
 		{"--report", "bad=x", good},
 		{"--allow", "none", good},
 		{"--baseline", text, good},
+		{"--require", filepath.Dir(text)}, // nothing to judge
 	} {
 		stdout, stderr, code := sfcore(append([]string{"sframe", "gate"}, args...)...)
 		if code != exitFailed || strings.Count(stderr, "\n") != 1 {
