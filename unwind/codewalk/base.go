@@ -41,8 +41,8 @@ func (s *Stepper) atBase(c *unwind.Cursor, sp uint64, row *arch.Row) bool {
 			return true
 		}
 		ra &^= c.PACMask
-		place := c.Find(ra - 1)
-		if !place.Executable {
+		place, ok := codeFrom(c, ra-1, at)
+		if !ok {
 			continue
 		}
 		code, err := c.Code.Bytes(ra-disasm.CallSize, disasm.CallSize)
@@ -61,6 +61,13 @@ func (s *Stepper) atBase(c *unwind.Cursor, sp uint64, row *arch.Row) bool {
 		return cfa%a.StackAlign == 0 && ends
 	}
 	return false
+}
+
+// codeFrom returns the code that a word on the stack points into, if it does. Stacks may
+// be executable: a word that points up the stack which it is on is no return address.
+func codeFrom(c *unwind.Cursor, word, at uint64) (unwind.Place, bool) {
+	place := c.Find(word)
+	return place, place.Executable && (word < at || at < place.Lo)
 }
 
 // startsAt reports whether the function that pc is in is the first function of
@@ -88,7 +95,11 @@ func (s *Stepper) startsProcess(c *unwind.Cursor, at uint64) bool {
 	for range n { // a return address among them would be of a function in between
 		at += 8
 		s.work++
-		if arg, err := c.Mem.Uint64(at); err != nil || arg == 0 || s.work > maxCodeWork || c.Find(arg).Executable {
+		arg, err := c.Mem.Uint64(at)
+		if err != nil || arg == 0 || s.work > maxCodeWork {
+			return false
+		}
+		if _, ok := codeFrom(c, arg, at); ok {
 			return false
 		}
 	}

@@ -128,6 +128,8 @@ func TestStartsProcess(t *testing.T) {
 		{"arguments without an end", at, with(3, str), entry, false},
 		{"a return address among the arguments", at, with(2, codeAt+0x20), entry, false},
 		{"a 0 among the arguments", at, with(2, 0), entry, false},
+		{"an executable stack", at, whole, entry, true},
+		{"an executable stack, and an argument below", at, with(2, stackAt), entry, false},
 		{"an environment without a program behind it", at, with(11, codeAt), entry, false},
 		{"an environment of nothing", at, []uint64{1, str, 0, 0, 6, 4096, 9, entry}, entry, true},
 		{"the entry as another word", at, with(10, 3), entry, false},
@@ -150,7 +152,11 @@ func TestStartsProcess(t *testing.T) {
 		if tt.name == "no module" {
 			p.module = nil
 		}
-		if got := new(Stepper).startsProcess(p.amd64Cursor(codeAt), tt.at); got != tt.want {
+		c := p.amd64Cursor(codeAt)
+		if strings.HasPrefix(tt.name, "an executable stack") {
+			executableStack(c)
+		}
+		if got := new(Stepper).startsProcess(c, tt.at); got != tt.want {
 			t.Errorf("%s: got %v", tt.name, got)
 		}
 		if (&Stepper{work: maxCodeWork}).startsProcess(p.amd64Cursor(codeAt), tt.at) {
@@ -188,6 +194,17 @@ func TestMostArguments(t *testing.T) {
 	}
 }
 
+// executableStack makes the stack executable.
+func executableStack(c *unwind.Cursor) {
+	find := c.Find
+	c.Find = func(addr uint64) unwind.Place {
+		if addr >= stackAt && addr < stackAt+areaSize {
+			return unwind.Place{Lo: stackAt, Hi: stackAt + areaSize, Executable: true}
+		}
+		return find(addr)
+	}
+}
+
 // Where a thread or the process begins, the first return address on the stack is the
 // caller's, if the code there cannot return. On the way, the arguments of the process
 // may come first.
@@ -220,6 +237,10 @@ func TestAtBase(t *testing.T) {
 		{"behind an address of code that is missing", stackAt, map[uint64][]uint64{stackAt + 0x8: {codeAt + 0x300}, stackAt + 0x20: vector}, func(_ *process, c *unwind.Cursor) {
 			c.Code = &memreader.Words{R: &testkit.Memory{}}
 		}, ""},
+		{"behind a pointer up an executable stack", stackAt, map[uint64][]uint64{stackAt + 0x8: {stackAt + 0x100}, stackAt + 0x18: {ra}}, func(p *process, c *unwind.Cursor) {
+			executableStack(c)
+			c.Code = &memreader.Words{R: &testkit.Memory{Segs: map[uint64][]byte{codeAt: p.mem.Segs[codeAt]}}}
+		}, "cfa=rsp+32 ra=*(c-8) fp=u"},
 		{"called by the last instruction of the code", stackAt, map[uint64][]uint64{stackAt + 0x18: {codeAt + areaSize}}, func(p *process, _ *unwind.Cursor) {
 			p.call(codeAt + areaSize - 5)
 			p.module.Entry = codeAt + areaSize - 5
