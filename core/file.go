@@ -127,13 +127,16 @@ func openBytes(data []byte) (*Image, error) {
 	if err := n.read(f); err != nil {
 		return nil, err
 	}
-	space := memreader.NewSpace(append(notDumped(n.loads), segments(f)...))
-	img.Mem = space
-	img.file = f
-	if img.loads = n.loads; img.loads == nil {
+	space := memreader.NewSpace(segments(f))
+	if img.loads, img.listed = n.loads, n.loads != nil; img.listed {
+		space = memreader.NewSpace(withLoads(space.Segments(), n.loads))
+	} else {
 		img.loads = loadsOf(f.Progs)
 	}
-	img.listed = n.loads != nil
+	img.Mem = space
+	size, end := uint64(len(data)), extent(f)
+	img.file = f
+	keepNotes(f)
 	img.Mappings = mappingsOf(img.loads)
 	if len(n.files) == 0 && len(img.Auxv) == 0 {
 		n.files = img.filesInMemory()
@@ -142,8 +145,7 @@ func openBytes(data []byte) (*Image, error) {
 	img.nameSpecial()
 	img.Executable = img.executable()
 
-	size := uint64(len(data))
-	missing := extent(f) - min(size, extent(f))
+	missing := end - min(size, end)
 	if img.Truncated = img.truncation(size, missing, space.Segments()); img.Truncated != nil {
 		img.Problems = append(img.Problems, fmt.Errorf("the core file is truncated: %d of %d bytes are missing, with memory of %d of %d mappings",
 			missing, size+missing, len(img.Truncated.Mappings), len(img.Mappings)))

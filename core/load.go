@@ -56,13 +56,26 @@ func parseLoads(desc []byte, order binary.ByteOrder) []Load {
 	return disjointLoads(ls)
 }
 
-// notDumped returns listed mappings as memory without bytes.
-func notDumped(loads []Load) []memreader.Segment {
-	segs := make([]memreader.Segment, len(loads))
-	for i, l := range loads {
-		segs[i] = memreader.Segment{Addr: l.Lo, Size: l.Hi - l.Lo, Why: memreader.NotDumped}
+// withLoads adds to segments those parts of listed mappings that they do not cover, as
+// memory without bytes. Both lists ascend and do not overlap, and so does the result.
+func withLoads(segs []memreader.Segment, loads []Load) []memreader.Segment {
+	out := make([]memreader.Segment, 0, max(len(segs), len(loads)))
+	end := uint64(0) // of what is in out
+	add := func(hi uint64) {
+		if end < hi {
+			out = append(out, memreader.Segment{Addr: end, Size: hi - end, Why: memreader.NotDumped})
+		}
 	}
-	return segs
+	for _, l := range loads {
+		for end = max(end, l.Lo); len(segs) > 0 && segs[0].Addr < l.Hi; segs = segs[1:] {
+			add(segs[0].Addr)
+			out = append(out, segs[0])
+			end = max(end, segs[0].Addr+segs[0].Size)
+		}
+		add(l.Hi)
+		end = max(end, l.Hi)
+	}
+	return append(out, segs...)
 }
 
 // disjointLoads sorts mappings, and cuts off what an earlier one covers.

@@ -102,7 +102,11 @@ func (n *notes) add(note *elfx.Note) {
 		}
 	case ntFile:
 		files, err := parseNTFile(note, n.order)
-		n.files = append(n.files, files...)
+		if n.files == nil {
+			n.files = files // there is one such note, which may be long
+		} else {
+			n.files = append(n.files, files...)
+		}
 		n.problem(err)
 	case ntSigInfo:
 		if len(note.Desc) < siMin {

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/sfcore/sfcore/internal/elfx"
 	"github.com/sfcore/sfcore/memreader"
 )
@@ -26,6 +28,12 @@ func segments(f *elfx.File) []memreader.Segment {
 		}
 	}
 	return segs
+}
+
+// keepNotes forgets the program headers of what is no note: of a million mappings they
+// take 48 MB, which nobody asks for any more.
+func keepNotes(f *elfx.File) {
+	f.Progs = slices.Clone(slices.DeleteFunc(f.Progs, func(p elfx.Prog) bool { return p.Type != elfx.ProgNote }))
 }
 
 // extent returns the size that a core file has, in bytes: to the end of its last
