@@ -86,9 +86,12 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 			cut++
 		}
 		if c.picture != nil {
-			p := pictured(nil, th, complete)
+			p := pictured(th.Frames[:0], th, complete) // in place
 			if err = c.picture.Add(&p); err != nil {
 				break
+			}
+			if len(c.threads) == 0 { // else the same thread may come again
+				th.Frames = nil // the picture has them, and there may be millions
 			}
 			continue
 		}

@@ -258,14 +258,22 @@ func (c *Collection) pathText(s string) text {
 }
 
 func keep(c *Collection, raw map[string]text, s string, redacted func() string) text {
+	if c.redactor == nil {
+		if t, ok := c.texts.known[s]; ok {
+			return t // what can be shown is shown as it is
+		}
+	}
 	t, ok := raw[s]
 	if !ok {
 		shown := s
 		if c.redactor != nil {
 			shown = redacted()
 		}
-		t = c.texts.index(display.Text(shown))
-		raw[s] = t
+		shown = display.Text(shown)
+		t = c.texts.index(shown)
+		if c.redactor != nil || shown != s {
+			raw[s] = t
+		}
 	}
 	return t
 }

@@ -16,7 +16,8 @@ import (
 // WritePprof writes the collection as a profile of google/pprof, compressed. Every
 // stack is a sample. A stack that is incomplete has the reason as its outermost frame.
 func (c *Collection) WritePprof(w io.Writer) error {
-	p := &pprof{Collection: c, ids: map[int]uint64{}, functions: map[function]uint64{}, locations: map[string]uint64{}, ends: map[unwind.Reason]uint64{}}
+	p := &pprof{Collection: c, ids: map[int]uint64{}, functions: map[function]uint64{}, ends: map[unwind.Reason]uint64{}}
+	p.single, p.several = make([]uint64, len(c.frames.all)), map[string]uint64{}
 	p.strings.index("")
 	p.mappings()
 	p.head()
@@ -44,7 +45,9 @@ type pprof struct {
 	byBase    []int          // modules by address, for searching
 	ids       map[int]uint64 // of the mappings of modules
 	functions map[function]uint64
-	locations map[string]uint64 // by the frames that are at the location
+	locations uint64            // the last id of a location
+	single    []uint64          // locations by the frame that is there; 0 if there is none yet
+	several   map[string]uint64 // locations by the frames that are there, of inlined calls
 	ends      map[unwind.Reason]uint64
 }
 
@@ -192,15 +195,29 @@ func (p *pprof) label(sample *message, key, value string) {
 
 // location returns the id of the location of a frame, whose inlined calls precede it.
 func (p *pprof) location(frames []int) uint64 {
+	if len(frames) == 1 {
+		id := &p.single[frames[0]]
+		if *id == 0 {
+			*id = p.newLocation(frames)
+		}
+		return *id
+	}
 	var key []byte
 	for _, f := range frames {
 		key = binary.AppendUvarint(key, uint64(f))
 	}
-	if id, ok := p.locations[string(key)]; ok {
-		return id
+	id, ok := p.several[string(key)]
+	if !ok {
+		id = p.newLocation(frames)
+		p.several[string(key)] = id
 	}
-	id := uint64(len(p.locations) + len(p.ends) + 1)
-	p.locations[string(key)] = id
+	return id
+}
+
+// newLocation writes a location.
+func (p *pprof) newLocation(frames []int) uint64 {
+	p.locations++
+	id := p.locations
 	f := &p.frames.all[frames[len(frames)-1]]
 	var b message
 	b.uint(1, id)
@@ -223,7 +240,8 @@ func (p *pprof) end(reason unwind.Reason) uint64 {
 	if id, ok := p.ends[reason]; ok {
 		return id
 	}
-	id := uint64(len(p.locations) + len(p.ends) + 1)
+	p.locations++
+	id := p.locations
 	p.ends[reason] = id
 	var b, line message
 	line.uint(1, p.function(endName(reason), "", ""))
