@@ -81,6 +81,7 @@ type Data struct {
 	// scopes and calls are by link-time address.
 	scopes kept[uint64, []Scope]
 	calls  kept[uint64, *CallSite]
+	named  fileNamed
 	naming int // types that were named for the one being named
 	names  *nameIndex
 }

@@ -214,11 +214,29 @@ func TestNone(t *testing.T) {
 // A table may have files in directories, and no directories.
 func TestFileWithoutDirectories(t *testing.T) {
 	files := []sourceFile{{[]byte("a.c"), 0}, {[]byte("b.c"), 1}, {[]byte("/c.c"), 1}}
-	u := &unit{table: &lineTable{version: 5, files: files}}
+	u := &unit{file: &file{d: &Data{work: work{limit: 4}}}, table: &lineTable{version: 5, files: files}}
 	for i, want := range []string{"a.c", "b.c", "/c.c", ""} {
 		if got := u.fileName(uint64(i)); got != want {
 			t.Errorf("file %d: got %q, want %q", i, got, want)
 		}
+	}
+}
+
+// The path that was asked for last is not joined again, and others count.
+func TestFileNameAgain(t *testing.T) {
+	d := &Data{work: work{limit: 100}}
+	dir, long := []byte("/d"), []byte(strings.Repeat("x", 300))
+	u := &unit{file: &file{d: d}, table: &lineTable{version: 5, files: []sourceFile{{long, 0}, {[]byte("b"), 0}}, dirs: [][]byte{dir}}}
+	want := "/d/" + string(long)
+	if n := testing.AllocsPerRun(100, func() {
+		if got := u.fileName(0); got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations for the same path", n)
+	}
+	if u.fileName(1) != "/d/b" || u.fileName(0) != "" {
+		t.Errorf("after %d steps, more paths are joined", d.work.done)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path"
 	"slices"
 	"sort"
 )
@@ -191,35 +190,6 @@ func namesOf(files []sourceFile) [][]byte {
 		names[i] = files[i].name
 	}
 	return names
-}
-
-// fileName returns the path of a file by its number in the unit's table.
-func (u *unit) fileName(i uint64) string {
-	t := u.lineTable()
-	if i >= uint64(len(t.files)) || t.version < 5 && i == 0 {
-		return ""
-	}
-	name := pathOf(t.files[i].name)
-	if name == "" || path.IsAbs(name) {
-		return name
-	}
-	var dir string
-	n := t.files[i].dir
-	if n < uint64(len(t.dirs)) {
-		dir = pathOf(t.dirs[n])
-	}
-	if n > 0 && !path.IsAbs(dir) && len(t.dirs) > 0 { // by the compiler's, which is the first
-		dir = path.Join(pathOf(t.dirs[0]), dir)
-	}
-	return path.Join(dir, name)
-}
-
-// pathOf copies a name, unless that is too long for one.
-func pathOf(name []byte) string {
-	if len(name) > maxPath {
-		return ""
-	}
-	return string(name)
 }
 
 // row is a row of the line number table, as far as it is needed.
