@@ -48,6 +48,9 @@ func (b *Budget) Part(of int64) *Budget {
 	return &Budget{bytes: b.bytes / of, inflated: b.inflated / of, values: b.values / of}
 }
 
+// Left is how many bytes of texts may still be read.
+func (b *Budget) Left() int64 { return b.bytes }
+
 // begin begins a file.
 func (b *Budget) begin(size int64, packed bool) {
 	b.values += size / bytesPerValue

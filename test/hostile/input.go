@@ -13,5 +13,5 @@ type input struct {
 
 // inputs returns all inputs.
 func inputs() []input {
-	return slices.Concat(inflated(), mapped(), walked(), inlined(), described(), named(), threaded(), packed(), tabled(), expressed(), united(), framed(), jitted(), noted(), golang(), compared(), spoken(), sectioned(), stored(), shrunk(), crashes(), foreignStores(), hosted(), searched(), renamed(), served(), journals(), kept(), judged(), recorded(), reported(), contained(), waiting(), asked(), visited())
+	return slices.Concat(inflated(), mapped(), walked(), inlined(), described(), named(), threaded(), packed(), tabled(), expressed(), united(), framed(), jitted(), noted(), golang(), compared(), spoken(), sectioned(), stored(), shrunk(), crashes(), foreignStores(), hosted(), searched(), renamed(), served(), paged(), lined(), journals(), kept(), judged(), recorded(), reported(), contained(), waiting(), asked(), visited())
 }

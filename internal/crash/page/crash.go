@@ -58,7 +58,11 @@ func (s *Site) crash(ctx context.Context, id string) (*crashDoc, error) {
 		}
 		id = r.ID
 	}
-	doc, err := s.read(ctx, id)
+	if err := s.take(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	doc, err := s.Report(ctx, id, document.NewBudget().Part(maxShare))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -96,6 +100,10 @@ func (s *Site) crashOf(ctx context.Context, id string, doc *report.Document) (*c
 	}
 	d.Process = doc.Process
 	d.Process.Command, d.Process.Executable = short(d.Process.Command), short(d.Process.Executable)
+	if g := doc.Process.Signal; g != nil {
+		g.Name, g.CodeName, g.Fault, g.Meaning, g.Cause = short(g.Name), short(g.CodeName), report.Fault(short(string(g.Fault))), short(g.Meaning), short(g.Cause)
+		g.Evidence = short(g.Evidence)
+	}
 	for _, p := range doc.Problems[:min(len(doc.Problems), perPage)] {
 		d.Problems = append(d.Problems, short(p))
 	}
@@ -126,6 +134,7 @@ func shorten(t *report.Thread, left *int) thread {
 	}
 	th := thread{Thread: *t}
 	th.Frames = []report.Frame{}
+	th.Scene = shortScene(t.Scene, left)
 	th.Name, th.State, th.Stop.Detail = short(t.Name), short(t.State), short(t.Stop.Detail)
 	for i := range t.Frames {
 		if i >= most || *left <= 0 {
@@ -142,6 +151,39 @@ func shorten(t *report.Thread, left *int) thread {
 	return th
 }
 
+// maxScene bounds the registers, the instructions and the accesses of a thread, of which
+// machines have fewer than 100.
+const maxScene = 100
+
+// shortScene returns what a document has of a scene, and takes it off left.
+func shortScene(s *report.Scene, left *int) *report.Scene {
+	if s == nil || *left <= 0 {
+		return nil
+	}
+	text := func(t string) string {
+		t = short(t)
+		*left -= len(t)
+		return t
+	}
+	one := *s
+	one.Registers = slices.Clone(s.Registers[:min(len(s.Registers), maxScene)])
+	for i := range one.Registers {
+		r := &one.Registers[i]
+		r.Name, r.Kind, r.Text = text(r.Name), report.Kind(text(string(r.Kind))), text(r.Text)
+	}
+	one.Instructions = slices.Clone(s.Instructions[:min(len(s.Instructions), maxScene)])
+	for i := range one.Instructions {
+		in := &one.Instructions[i]
+		in.Text, in.Bytes, in.Function = text(in.Text), text(in.Bytes), text(in.Function)
+	}
+	one.Accesses = slices.Clone(s.Accesses[:min(len(s.Accesses), maxScene)])
+	for i := range one.Accesses {
+		a := &one.Accesses[i]
+		a.Kind, a.Text = report.Kind(text(string(a.Kind))), text(a.Text)
+	}
+	return &one
+}
+
 // short cuts a text that is longer than names are.
 func short(text string) string {
 	if len(text) <= maxText {
@@ -150,13 +192,15 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:maxText], "") + "…"
 }
 
-// read reads the report of a crash, one after another. It returns nil if none is kept.
-func (s *Site) read(ctx context.Context, id string) (*report.Document, error) {
+// take waits for the turn to read a report, which lasts until it has become a page: of
+// those that are asked for at the same time, there is one in memory.
+func (s *Site) take(ctx context.Context) error {
 	select {
 	case s.reading <- struct{}{}:
-		defer func() { <-s.reading }()
+		return nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-	return s.Report(ctx, id, document.NewBudget().Part(maxShare))
 }
+
+func (s *Site) leave() { <-s.reading }

@@ -2,9 +2,12 @@ package page
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sfcore/sfcore/internal/crash/index"
+	"github.com/sfcore/sfcore/internal/document"
 	"github.com/sfcore/sfcore/internal/picture"
+	"github.com/sfcore/sfcore/report"
 )
 
 // groupDoc is a group.
@@ -38,6 +41,9 @@ const (
 	// many frames of each.
 	maxMerged = 40
 	maxLevels = 40
+	// maxRead is how many bytes of reports are read for a group, besides the last report:
+	// four times what 1,000 threads with 50 frames have.
+	maxRead = 64 << 20
 )
 
 func (s *Site) group(ctx context.Context, key string) (*groupDoc, error) {
@@ -72,32 +78,46 @@ func (s *Site) group(ctx context.Context, key string) (*groupDoc, error) {
 	return d, s.merge(ctx, d, newest)
 }
 
+// add reads the report of a crash, and takes it off left. It draws the stack that crashed.
+func (s *Site) add(ctx context.Context, d *groupDoc, drawn *picture.Collection, id string, left *int64) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	budget := document.NewBudget().Part(maxShare)
+	before := budget.Left()
+	doc, err := s.Report(ctx, id, budget)
+	*left -= before - budget.Left()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	} else if err != nil || doc == nil {
+		return nil // the page of the crash says why
+	}
+	if d.Example == nil {
+		if d.Example, err = s.crashOf(ctx, id, doc); err != nil {
+			d.Example = nil // it was removed meanwhile
+		}
+	}
+	i := slices.IndexFunc(doc.Threads, func(th report.Thread) bool { return th.Crashed })
+	if i < 0 {
+		return nil
+	}
+	th := &doc.Threads[i]
+	d.Icicle.Stacks++
+	return drawn.Add(&picture.Thread{ID: int64(th.TID), Frames: th.Frames[:min(len(th.Frames), maxLevels+1)], Stop: th.Stop, Crashed: true})
+}
+
 // merge draws crashes, and shows the first of which stacks are kept.
 func (s *Site) merge(ctx context.Context, d *groupDoc, crashes []index.Crash) error {
 	drawn := picture.New(picture.Threads, false)
 	d.Icicle.Boxes = []picture.Box{}
+	left := int64(maxRead)
 	for i := range crashes {
-		doc, err := s.read(ctx, crashes[i].ID)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		} else if err != nil || doc == nil {
-			continue // the page of the crash says why
+		if left <= 0 {
+			break // the picture says how many stacks it has
 		}
-		if d.Example == nil {
-			if d.Example, err = s.crashOf(ctx, crashes[i].ID, doc); err != nil {
-				d.Example = nil // it was removed meanwhile
-			}
-		}
-		for j := range doc.Threads {
-			th := &doc.Threads[j]
-			if !th.Crashed {
-				continue
-			}
-			if err := drawn.Add(&picture.Thread{ID: int64(th.TID), Frames: th.Frames[:min(len(th.Frames), maxLevels+1)], Stop: th.Stop, Crashed: true}); err != nil {
-				return err
-			}
-			d.Icicle.Stacks++
-			break
+		if err := s.add(ctx, d, drawn, crashes[i].ID, &left); err != nil {
+			return err
 		}
 	}
 	d.Icicle.Boxes = append(d.Icicle.Boxes, drawn.Icicle(maxLevels)...)
