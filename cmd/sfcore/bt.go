@@ -359,7 +359,7 @@ func (c *btCommand) print(cmd *cobra.Command, t *process.Process, paint painter)
 		if modules == nil {
 			modules = firstModules(t, maxHinted)
 		}
-		fmt.Fprint(cmd.ErrOrStderr(), noFiles(modules))
+		fmt.Fprint(cmd.ErrOrStderr(), noFiles(modules, c.fetch))
 	}
 	if c.source >= 0 && printed > 0 {
 		details.sources.say(cmd.ErrOrStderr())

@@ -116,7 +116,7 @@ func (c *btCommand) printReport(cmd *cobra.Command, paint painter, doc *report.D
 		fmt.Fprintf(cmd.ErrOrStderr(), "sfcore: %s\n", plain(p))
 	}
 	if cut > 0 {
-		fmt.Fprint(cmd.ErrOrStderr(), noFiles(doc.Modules))
+		fmt.Fprint(cmd.ErrOrStderr(), noFiles(doc.Modules, false))
 	}
 	c.filter.say(cmd.ErrOrStderr(), shown, len(doc.Threads))
 	if cut+guessed > 0 {

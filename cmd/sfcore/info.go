@@ -103,7 +103,7 @@ func (c *infoCommand) print(cmd *cobra.Command, t *process.Process, width int) e
 			writeLost(out, lost)
 		}
 		writeModules(out, modules)
-		writeHints(out, modules)
+		writeHints(out, modules, c.fetch)
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
@@ -184,8 +184,9 @@ func lines(m *report.Module) string {
 	return "-"
 }
 
-// writeHints says how to get missing files and source lines.
-func writeHints(out *bufio.Writer, modules []report.Module) {
+// writeHints says how to get missing files and source lines. fetched is set if servers were
+// asked for them.
+func writeHints(out *bufio.Writer, modules []report.Module, fetched bool) {
 	var debug []string
 	for i := range modules {
 		m := &modules[i]
@@ -198,12 +199,12 @@ func writeHints(out *bufio.Writer, modules []report.Module) {
 		case report.MatchMemory: // the vDSO
 		}
 	}
-	if hint := noFiles(modules); hint != "" {
+	if hint := noFiles(modules, fetched); hint != "" {
 		fmt.Fprint(out, "\n", strings.TrimPrefix(hint, "sfcore: "))
 	}
 	if len(debug) > 0 {
 		fmt.Fprintf(out, "\nno source lines for %s:\ninstall the debug packages (Debian: PACKAGE-dbgsym or -dbg; dpkg -S FILE prints\n"+
-			"the package), add --path or --debug-dir DIR, or set DEBUGINFOD_URLS\nand add --debuginfod\n", strings.Join(debug, ", "))
+			"the package), add --path or --debug-dir DIR%s\n", strings.Join(debug, ", "), orServers(fetched, ", ", "\n"))
 	}
 }
 
@@ -214,8 +215,16 @@ const maxNamed = 10
 // for a million takes seconds.
 const maxHinted = 1 << 14
 
+// orServers says how servers give files that are missing, or that they did not.
+func orServers(fetched bool, before, line string) string {
+	if fetched {
+		return ";\nthe servers in DEBUGINFOD_URLS do not have them, or did not answer"
+	}
+	return before + "or set DEBUGINFOD_URLS" + line + "and add --debuginfod"
+}
+
 // noFiles says how to get missing files, "" if there are none.
-func noFiles(modules []report.Module) string {
+func noFiles(modules []report.Module, fetched bool) string {
 	var names []string
 	for i := range modules {
 		if lacksFile(modules[i].Match) {
@@ -225,8 +234,8 @@ func noFiles(modules []report.Module) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("sfcore: no file for %s: copy the missing files from the machine of the process and add --path DIR,\n"+
-		"or set DEBUGINFOD_URLS and add --debuginfod\n", baseNames(names))
+	return fmt.Sprintf("sfcore: no file for %s: copy the missing files from the machine of the process and add --path DIR%s\n",
+		baseNames(names), orServers(fetched, ",\n", " "))
 }
 
 func lacksFile(m report.Match) bool { return m == report.MatchMissing || m == report.MatchMismatch }

@@ -40,9 +40,9 @@ func (p *progress) update(done, total int64) {
 	switch {
 	case !p.due():
 	case total > 0:
-		fmt.Fprintf(os.Stderr, "\r\x1b[Kreading the core: %d%% of %d MiB", 100*done/total, total>>20)
+		fmt.Fprintf(os.Stderr, "\r\x1b[Kreading the core: %d%% of %s", 100*done/total, amount(total))
 	default:
-		fmt.Fprintf(os.Stderr, "\r\x1b[Kreading the core: %d MiB", done>>20)
+		fmt.Fprintf(os.Stderr, "\r\x1b[Kreading the core: %s", amount(done))
 	}
 }
 
@@ -91,10 +91,18 @@ func (p *progress) fetching(done, total int64) {
 		p.clear()
 	case !p.due():
 	case total > 0:
-		fmt.Fprintf(os.Stderr, "\r\x1b[Kfetching: %d%% of %d MiB", 100*done/total, total>>20)
+		fmt.Fprintf(os.Stderr, "\r\x1b[Kfetching: %d%% of %s", 100*done/total, amount(total))
 	default:
-		fmt.Fprintf(os.Stderr, "\r\x1b[Kfetching: %d MiB", done>>20)
+		fmt.Fprintf(os.Stderr, "\r\x1b[Kfetching: %s", amount(done))
 	}
+}
+
+// amount is a number of bytes, in MiB if that does not hide it.
+func amount(n int64) string {
+	if n < 10<<20 {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
 }
 
 func (p *progress) clear() {
