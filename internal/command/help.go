@@ -31,7 +31,7 @@ func FitHelp(root *cobra.Command, width func(*cobra.Command) int) {
 
 // described matches what precedes the description of a flag or a command.
 var described = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^ +(?:-\w, )?(?:--)?[a-z][\w-]*(?: [\w:=\[\]|-]+)?  +`)
+	return regexp.MustCompile(`^ +(?:-\w, )?(?:--)?[a-z][\w-]*(?: [\w:=\[\]|/-]+)?  +`)
 })
 
 // fit breaks the lines of help that are longer than width between words. They go on below

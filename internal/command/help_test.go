@@ -36,6 +36,7 @@ func TestFit(t *testing.T) {
 		"and a line that is longer than thirty columns\nand one more.\n\nUsage:\n":        "and a line that is longer than\nthirty columns and one more.\n\nUsage:\n",
 		"and a line that is longer than thirty columns\n  an example\n":                   "and a line that is longer than\nthirty columns\n  an example\n",
 		"  -p, --pid PID   print the stacks of a process\n":                               "  -p, --pid PID   print the\n  stacks of a process\n",
+		"  --r N/T  send all of the crashes of it\n":                                      "  --r N/T  send all of the\n           crashes of it\n",
 		"  --all    print all of the stacks of it\n":                                      "  --all    print all of the\n           stacks of it\n",
 		"  bt     print all of the stacks of it\n":                                        "  bt     print all of the\n         stacks of it\n",
 		"  sfcore bt --group --format json core.1234\n":                                   "  sfcore bt --group --format\n  json core.1234\n",
