@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -236,8 +237,8 @@ func (f *agentFlags) run(t *tasks, q *queue.Queue, m *metrics.Metrics) error {
 	if err := f.policy.Check(); err != nil {
 		return err
 	}
-	if _, err := os.ReadDir(f.store); err != nil {
-		return fmt.Errorf("--store: %w", err)
+	if err := checkStore(f.store); err != nil {
+		return err
 	}
 	kept, err := store.Open(f.store, store.Limits{})
 	if err != nil {
@@ -250,6 +251,20 @@ func (f *agentFlags) run(t *tasks, q *queue.Queue, m *metrics.Metrics) error {
 	m.Gauge("sfcore_fleet_spool_messages", "Messages of this host that no server has yet.", func() float64 { n, _ := a.Spooled(); return float64(n) })
 	m.Gauge("sfcore_fleet_spool_lost", "Messages of this host that were removed from a full spool before a server had them, since the start.", func() float64 { return float64(a.Lost()) })
 	t.run(a.Run)
+	return nil
+}
+
+// checkStore checks that a store of crashes is there, and says what to do if it is not.
+func checkStore(dir string) error {
+	_, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the store of crashes, %s, does not exist, as no crash was kept there yet; \"sfcore crash status\" says whether crashes are handled, and --store names another store", dir)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("the store of crashes, %s, cannot be read by this user; run the agent as root, or name a store that it can read with --store", dir)
+	case err != nil:
+		return fmt.Errorf("the store of crashes cannot be read: %w", err)
+	}
 	return nil
 }
 
