@@ -53,7 +53,9 @@ const askTimeout = 5 * time.Second
 func Version(ctx context.Context, file string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, file, "--version").Output()
+	cmd := exec.CommandContext(ctx, file, "--version")
+	cmd.Stdin = strings.NewReader("") // a pipe: there may be no /dev/null
+	out, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("%s does not say its version: %w", file, err)
 	}
