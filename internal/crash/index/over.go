@@ -81,6 +81,15 @@ func (c *Change) Scan(query string, args []any, to ...any) bool {
 // Err is what went wrong.
 func (c *Change) Err() error { return c.w.err }
 
+// Insert inserts rows of equally many values, many with each statement. conflict is what
+// follows the values. It returns what that returns of each row, if anything.
+func (c *Change) Insert(table string, rows [][]any, conflict string) (returned []string) {
+	return c.w.insert(table, rows, conflict)
+}
+
+// Add adds a crash that is not there, whose files have so many bytes.
+func (c *Change) Add(r *store.Record, size int64) { c.w.add(r, size) }
+
 // Put adds a crash whose files have so many bytes, or puts it in place of that with its id.
 func (c *Change) Put(r *store.Record, size int64) {
 	c.w.remove(r.ID)
@@ -100,6 +109,7 @@ func (c *Change) Remove(id string) {
 // has what is known of them: the kind, the program and the signal.
 func (c *Change) Count(r *store.Record, number int, last time.Time) {
 	var sig int64
+	c.w.flush()
 	if !c.Scan("SELECT id FROM signatures WHERE kind = ? ORDER BY oldest = '', oldest, id LIMIT 1", []any{cut(r.Kind)}, &sig) {
 		one := *r
 		one.Signature = &signature.Signature{Address: r.Kind, Title: r.Title()}

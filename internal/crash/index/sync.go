@@ -127,7 +127,7 @@ func (ix *Index) change(ctx context.Context, change func(*writer)) error {
 }
 
 func (ix *Index) writer(ctx context.Context, tx *sql.Tx) *writer {
-	return &writer{ctx: ctx, tx: tx, dialect: ix.dialect, programs: map[string]int64{}, sigs: map[string]int64{}, lost: map[int64]bool{}, counts: newCounts()}
+	return &writer{ctx: ctx, tx: tx, dialect: ix.dialect, programs: map[string]int64{}, sigs: map[string]int64{}, lost: map[int64]bool{}, counts: newCounts(), sums: map[int64]*sum{}}
 }
 
 // difference returns what is only in the first of two sorted lists, and only in the
@@ -173,6 +173,8 @@ type writer struct {
 	touched  []int64          // signatures
 	lost     map[int64]bool   // those that have lost crashes
 	counts   counts
+	rows     [][]any        // crashes that are not inserted yet
+	sums     map[int64]*sum // of them, by signature
 	err      error
 }
 
@@ -194,6 +196,7 @@ func (w *writer) touch(sig int64) {
 
 // remove removes a crash, if it is there.
 func (w *writer) remove(id string) {
+	w.flush()
 	if w.err != nil {
 		return
 	}
@@ -213,12 +216,12 @@ func (w *writer) add(r *store.Record, size int64) {
 	program, sig := w.program(cut(r.Program)), w.signature(r)
 	at := r.Time.UnixNano()
 	c := cell{r.Time.Unix() / daySeconds, sig, program, cut(r.Signal), int64(r.UID), cut(place(r))}
-	w.exec("INSERT INTO crashes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", r.ID, at, c.day, sig, program,
-		r.PID, r.UID, c.signal, cut(r.Build), cut(r.Host), c.place, r.Number, string(r.Kept), size)
+	w.rows = append(w.rows, []any{r.ID, at, c.day, sig, program, r.PID, r.UID, c.signal, cut(r.Build), cut(r.Host), c.place, r.Number, string(r.Kept), size})
 	w.counts.add(c, at, r.ID)
-	w.exec(`UPDATE signatures SET kept = kept + 1, bytes = bytes + ?5, number = greatest(number, ?2),
-		first = CASE WHEN first = 0 THEN ?3 ELSE least(first, ?3) END, last = greatest(last, ?3),
-		oldest = CASE WHEN oldest = '' THEN ?4 ELSE least(oldest, ?4) END, newest = greatest(newest, ?4) WHERE id = ?1`, sig, r.Number, at, r.ID, size)
+	if w.sums[sig] == nil {
+		w.sums[sig] = new(sum)
+	}
+	w.sums[sig].add(at, r.ID, r.Number, size)
 	w.touch(sig)
 }
 
@@ -283,6 +286,7 @@ func (w *writer) id(known map[string]int64, key, table, by string, insert func()
 // regroup decides of which group each signature is, if there are new ones, and counts
 // the groups that have changed.
 func (w *writer) regroup() {
+	w.flush()
 	w.tally()
 	slices.Sort(w.touched)
 	w.touched = slices.Compact(w.touched)
@@ -292,7 +296,7 @@ func (w *writer) regroup() {
 			CASE WHEN counted > 0 THEN last ELSE coalesce(max(time), 0) END, coalesce(min(id), ''), coalesce(max(id), '') FROM crashes WHERE sig = ?1) WHERE id = ?1`, sig)
 	}
 	changed := map[string]bool{}
-	for _, sig := range w.touched {
+	for sig := range w.lost {
 		var key string
 		if w.err != nil {
 			return

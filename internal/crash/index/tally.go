@@ -44,9 +44,13 @@ func (t *counts) add(c cell, at int64, id string) {
 			p = &come{0, at, at, id, id}
 			t.come[c] = p
 		}
-		p.n++
-		p.first, p.last, p.oldest, p.newest = min(p.first, at), max(p.last, at), min(p.oldest, id), max(p.newest, id)
+		p.add(at, id)
 	}
+}
+
+func (p *come) add(at int64, id string) {
+	p.n++
+	p.first, p.last, p.oldest, p.newest = min(p.first, at), max(p.last, at), min(p.oldest, id), max(p.newest, id)
 }
 
 func (t *counts) remove(c cell) {

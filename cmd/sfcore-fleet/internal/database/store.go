@@ -48,43 +48,68 @@ func (d *DB) Store(ctx context.Context, items []Item) (stored []int, err error) 
 			return nil, err
 		}
 	}
-	stored = make([]int, len(items))
 	err = d.Index.Change(ctx, func(c *index.Change) error {
+		var records, lacks [][]any
+		stored = newOf(c, items, now)
 		for i := range items {
 			it := &items[i]
-			if it.IDs != nil {
-				for _, id := range it.IDs {
-					if isNew(c, id, now) {
-						stored[i]++
-					}
-				}
-				if stored[i] > 0 {
-					c.Count(it.Record, stored[i], notAfter(it.Last, now))
-				}
-				continue
+			switch {
+			case stored[i] == 0:
+			case it.IDs != nil:
+				c.Count(it.Record, stored[i], notAfter(it.Last, now))
+			default:
+				text := clean(texts[i])
+				records = append(records, []any{it.Record.ID, text, it.Report})
+				lacks = append(lacks, it.lacks()...)
+				c.Add(it.Record, it.size(text))
 			}
-			if !isNew(c, it.Record.ID, now) {
-				continue
-			}
-			stored[i] = 1
-			d.put(c, it, clean(texts[i]))
 		}
+		c.Insert("records", records, "")
+		c.Insert("lacks", lacks, "ON CONFLICT DO NOTHING")
 		return c.Err()
 	})
 	return stored, err
 }
 
-func (d *DB) put(c *index.Change, it *Item, text string) {
-	c.Exec("INSERT INTO records VALUES (?, ?, ?)", it.Record.ID, text, it.Report)
-	c.Put(it.Record, int64(len(text)+len(it.Report)))
+func (it *Item) size(text string) int64 { return int64(len(text) + len(it.Report)) }
+
+// lacks are the rows of what a crash lacks.
+func (it *Item) lacks() (rows [][]any) {
 	for _, build := range it.Lacks {
-		c.Exec("INSERT INTO lacks VALUES (?, ?) ON CONFLICT DO NOTHING", build, it.Record.ID)
+		rows = append(rows, []any{build, it.Record.ID})
 	}
+	return rows
 }
 
-// isNew notes an id, and reports whether it was not there.
-func isNew(c *index.Change, id string, now time.Time) bool {
-	return c.Scan("INSERT INTO seen VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id", []any{id, now.Unix()}, &id)
+// newOf notes the ids of items, and returns how many of each were not there before.
+func newOf(c *index.Change, items []Item, now time.Time) []int {
+	var rows [][]any
+	for i := range items {
+		for _, id := range items[i].ids() {
+			rows = append(rows, []any{id, now.Unix()})
+		}
+	}
+	fresh := map[string]bool{}
+	for _, id := range c.Insert("seen", rows, "ON CONFLICT DO NOTHING RETURNING id") {
+		fresh[id] = true
+	}
+	stored := make([]int, len(items))
+	for i := range items {
+		for _, id := range items[i].ids() {
+			if fresh[id] {
+				stored[i]++
+				delete(fresh, id) // another item may have it, too
+			}
+		}
+	}
+	return stored
+}
+
+func (it *Item) ids() []string {
+	if it.IDs != nil {
+		return it.IDs
+	}
+	return []string{it.Record.ID}
 }
 
 // notAfter returns a moment, or now if that was before: clocks of hosts may be wrong.
@@ -111,7 +136,10 @@ func (d *DB) Replace(ctx context.Context, it Item) error {
 			return errors.Join(c.Err(), store.ErrNone) // it was removed meanwhile
 		}
 		c.Exec("DELETE FROM lacks WHERE id = ?", id)
-		d.put(c, &it, clean(text))
+		record := clean(text)
+		c.Insert("records", [][]any{{id, record, it.Report}}, "")
+		c.Insert("lacks", it.lacks(), "ON CONFLICT DO NOTHING")
+		c.Put(it.Record, it.size(record))
 		return c.Err()
 	})
 }
