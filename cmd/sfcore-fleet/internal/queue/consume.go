@@ -43,13 +43,28 @@ type Delivery struct {
 	q       *Queue
 }
 
-// Fetch returns up to so many messages, as soon as there are any, or none after some time.
+const (
+	// gather is how long more messages are waited for, so that they are stored together.
+	gather = 20 * time.Millisecond
+	// maxGathered bounds what they have, in bytes.
+	maxGathered = 16 << 20
+)
+
+// Fetch returns up to so many messages that are there, or else the next one, or none after
+// some time.
 func (c *Consumer) Fetch(ctx context.Context, most int, wait time.Duration) ([]*Delivery, error) {
-	batch, err := c.from.Fetch(most, jetstream.FetchMaxWait(wait))
+	all, err := c.take(ctx, most, jetstream.FetchMaxWait(gather), jetstream.FetchMaxBytes(maxGathered))
+	if err != nil || len(all) > 0 {
+		return all, err
+	}
+	return c.take(ctx, 1, jetstream.FetchMaxWait(wait))
+}
+
+func (c *Consumer) take(ctx context.Context, most int, options ...jetstream.FetchOpt) (all []*Delivery, err error) {
+	batch, err := c.from.Fetch(most, options...)
 	if err != nil {
 		return nil, err
 	}
-	var all []*Delivery
 	for msg := range batch.Messages() {
 		d := &Delivery{Data: msg.Data(), Subject: msg.Subject(), ID: msg.Headers().Get(nats.MsgIdHdr), Times: 1, msg: msg, q: c.q}
 		if meta, err := msg.Metadata(); err == nil {

@@ -28,13 +28,14 @@ type Worker struct {
 	// Parallel is how many messages are looked at at once.
 	Parallel int
 
+	from      *queue.Consumer
 	learned   map[string]time.Time
 	lastBuild string // whose crashes were named again
 }
 
 const (
 	// batch is how many messages are stored in one transaction.
-	batch = 64
+	batch = 256
 	// alone is from which delivery on a message is worked on alone: others were with a worker
 	// only by chance when that ended. The server may have ended as well.
 	alone = 4
@@ -51,27 +52,46 @@ const (
 	retryMax = 15 * time.Second
 )
 
-// Run works until ctx ends. It waits for servers that are not there.
+// Run works until ctx ends. It waits for servers that are not there. While messages are
+// stored, the next ones are fetched and prepared.
 func (w *Worker) Run(ctx context.Context) error {
-	var c *queue.Consumer
+	ready := make(chan *load)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(ready)
+		for got := w.fetch(ctx); got != nil; got = w.fetch(ctx) {
+			ready <- w.load(ctx, got)
+		}
+	})
+	for l := range ready {
+		w.work(ctx, l)
+	}
+	wg.Wait()
+	return nil
+}
+
+// fetch returns the next messages, or nil when ctx has ended.
+func (w *Worker) fetch(ctx context.Context) []*queue.Delivery {
 	wait := backoff{}
 	for ctx.Err() == nil {
 		var err error
 		var got []*queue.Delivery
-		if c == nil {
-			c, err = w.Queue.Consume(ctx)
+		if w.from == nil {
+			w.from, err = w.Queue.Consume(ctx)
 		}
 		if err == nil {
-			got, err = c.Fetch(ctx, batch, fetchWait)
+			got, err = w.from.Fetch(ctx, batch, fetchWait)
+		}
+		if len(got) > 0 {
+			return got
 		}
 		if err != nil {
 			w.say(ctx, fmt.Sprintf("the queue gives no messages: %v; trying again", err))
-			c = nil // it may be another server
+			w.from = nil // it may be another server
 			wait.sleep(ctx)
-			continue
+		} else {
+			wait.reset()
 		}
-		wait.reset()
-		w.work(ctx, got)
 	}
 	return nil
 }
@@ -82,21 +102,33 @@ func (w *Worker) say(ctx context.Context, line string) {
 	}
 }
 
-// work works on messages that were delivered together.
-func (w *Worker) work(ctx context.Context, got []*queue.Delivery) {
-	stop := w.beat(got)
-	defer stop()
+// load is what was delivered together.
+type load struct {
+	ready []*prepared
+	alone []*queue.Delivery // that may have ended workers
+	stop  func()            // ends the heartbeat
+}
+
+// load prepares what can be worked on together.
+func (w *Worker) load(ctx context.Context, got []*queue.Delivery) *load {
+	l := &load{stop: w.beat(got)}
 	var together []*queue.Delivery
 	for _, d := range got {
 		if d.Times < alone {
 			together = append(together, d)
+		} else {
+			l.alone = append(l.alone, d)
 		}
 	}
-	w.finish(ctx, w.prepare(ctx, together))
-	for _, d := range got {
-		if d.Times >= alone {
-			w.workAlone(ctx, d)
-		}
+	l.ready = w.prepare(ctx, together)
+	return l
+}
+
+func (w *Worker) work(ctx context.Context, l *load) {
+	defer l.stop()
+	w.finish(ctx, l.ready)
+	for _, d := range l.alone {
+		w.workAlone(ctx, d)
 	}
 }
 
