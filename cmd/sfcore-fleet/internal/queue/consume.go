@@ -15,21 +15,46 @@ import (
 
 // Consumer gives out the messages of this version, each to one worker.
 type Consumer struct {
-	q    *Queue
-	from jetstream.Consumer
+	q       *Queue
+	from    jetstream.Consumer
+	subject string
+	cleared uint64 // the last message of the stream that was
 }
 
 // Consume returns the consumer that all workers of this version share. Messages of other
 // versions stay in the stream.
 func (q *Queue) Consume(ctx context.Context) (*Consumer, error) {
+	subject := fmt.Sprintf("sfcore.v%d.>", message.Version)
 	c, err := q.js.CreateOrUpdateConsumer(ctx, Stream, jetstream.ConsumerConfig{
-		Durable: fmt.Sprintf("workers-v%d", message.Version), FilterSubject: fmt.Sprintf("sfcore.v%d.>", message.Version),
+		Durable: fmt.Sprintf("workers-v%d", message.Version), FilterSubject: subject,
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1, MaxAckPending: maxPending,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("consuming stream %s: %w", Stream, err)
 	}
-	return &Consumer{q, c}, nil
+	return &Consumer{q: q, from: c, subject: subject}, nil
+}
+
+// Clear removes messages of this version from the stream, up to the first that is not done. A
+// stream that removed each when it is done would wait for the disk each time.
+func (c *Consumer) Clear(ctx context.Context) error {
+	info, err := c.from.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("clearing stream %s: %w", Stream, err)
+	}
+	done := info.AckFloor.Stream
+	if done == c.cleared {
+		return nil
+	}
+	s, err := c.q.js.Stream(ctx, Stream)
+	if err == nil && s.CachedInfo().Config.Retention == jetstream.LimitsPolicy { // an older version made others
+		err = s.Purge(ctx, jetstream.WithPurgeSubject(c.subject), jetstream.WithPurgeSequence(done+1))
+	}
+	if err != nil {
+		return fmt.Errorf("clearing stream %s: %w", Stream, err)
+	}
+	c.cleared = done
+	return nil
 }
 
 // Delivery is a message that a worker has.

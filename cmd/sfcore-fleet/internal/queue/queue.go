@@ -150,7 +150,7 @@ func (q *Queue) Setup(ctx context.Context, copies int) error {
 	streams := []jetstream.StreamConfig{{
 		Name: Stream, Description: "Crashes that wait for a worker, by version, kind and host",
 		Subjects:  []string{"sfcore.*." + message.KindCrash + ".*", "sfcore.*." + message.KindCount + ".*"},
-		Retention: jetstream.WorkQueuePolicy, Discard: jetstream.DiscardNew, MaxBytes: maxWaiting, MaxAge: MaxAge,
+		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, MaxBytes: maxWaiting, MaxAge: MaxAge,
 		MaxMsgSize: message.MaxSize + 4096, // headers
 		Duplicates: duplicates, Storage: jetstream.FileStorage, Replicas: copies, AllowDirect: true,
 	}, {
@@ -192,7 +192,7 @@ func (q *Queue) Publish(ctx context.Context, subject, id string, data []byte) er
 }
 
 // Waiting returns how many messages wait for workers, those of other versions among them, and
-// how many are dead.
+// how many are dead. A message that is done waits until it is cleared.
 func (q *Queue) Waiting(ctx context.Context) (waiting, dead uint64, err error) {
 	for stream, to := range map[string]*uint64{Stream: &waiting, DeadStream: &dead} {
 		s, err := q.js.Stream(ctx, stream)

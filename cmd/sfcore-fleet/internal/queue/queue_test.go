@@ -52,9 +52,7 @@ func TestDead(t *testing.T) {
 	if d.Subject != "sfcore.v1.crash.web1" || d.Reason != "it is  no message" || d.ID != "id1" || d.Deliveries != 1 || d.Bytes != 6 {
 		t.Errorf("got %+v", d)
 	}
-	if waiting, n, err := q.Waiting(ctx); waiting != 0 || n != 1 || err != nil {
-		t.Errorf("got %d, %d, %v", waiting, n, err)
-	}
+	clearAll(t, c, q, 0, 1)
 	if whole, err := q.Dead(ctx, d.Number); err != nil || string(whole.Data) != "poison" {
 		t.Errorf("got %+v, %v", whole, err)
 	}
@@ -70,6 +68,31 @@ func TestDead(t *testing.T) {
 	}
 	if err := q.Resend(ctx, d.Number); err == nil {
 		t.Error("it was sent twice")
+	}
+}
+
+// A message that is alone is given out at once, not when there are more.
+func TestFetchAlone(t *testing.T) {
+	_, _, q := testkit.Queue(t)
+	c, err := q.Consume(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan int, 1)
+	go func() {
+		all, _ := c.Fetch(t.Context(), 10, time.Minute)
+		got <- len(all)
+	}()
+	if err := q.Publish(t.Context(), "sfcore.v1.crash.web1", "1", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case n := <-got:
+		if n != 1 {
+			t.Errorf("got %d messages, want 1", n)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it was not given out")
 	}
 }
 
@@ -93,10 +116,45 @@ func TestNewerIsParked(t *testing.T) {
 	if more, err := c.Fetch(t.Context(), 10, 300*time.Millisecond); len(more) != 0 || err != nil {
 		t.Errorf("got %+v, %v", more, err)
 	}
-	testkit.Eventually(t, 5*time.Second, "1 that waits, 0 dead", func() bool {
+	clearAll(t, c, q, 1, 0)
+}
+
+// clearAll clears the stream until so many wait, and so many are dead.
+func clearAll(t *testing.T, c *queue.Consumer, q *queue.Queue, wantWaiting, wantDead uint64) {
+	t.Helper()
+	testkit.Eventually(t, 5*time.Second, fmt.Sprint(wantWaiting, " that waits, ", wantDead, " dead"), func() bool {
+		if err := c.Clear(t.Context()); err != nil {
+			t.Error(err)
+		}
 		waiting, dead, err := q.Waiting(t.Context())
-		return err == nil && waiting == 1 && dead == 0
+		return err == nil && waiting == wantWaiting && dead == wantDead
 	})
+}
+
+// Only what is done is cleared, and nothing behind the first message that is not.
+func TestClear(t *testing.T) {
+	_, _, q := testkit.Queue(t)
+	for n := range 5 {
+		if err := q.Publish(t.Context(), "sfcore.v1.crash.web1", fmt.Sprint(n), []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := q.Consume(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clearAll(t, c, q, 5, 0)
+	all := fetch(t, c, 5)
+	for _, n := range []int{0, 1, 3, 4} {
+		if err := all[n].Done(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clearAll(t, c, q, 3, 0)
+	if err := all[2].Done(); err != nil {
+		t.Fatal(err)
+	}
+	clearAll(t, c, q, 0, 0)
 }
 
 // A kind that is learned is known elsewhere within 2 s, by an agent with no more rights than
@@ -175,6 +233,8 @@ var rights = []struct {
 	{"$JS.API.DIRECT.GET.KV_sfcore-known", false, "agent worker"},
 	{"$JS.API.CONSUMER.MSG.NEXT.sfcore.workers-v1", false, "worker"},
 	{"$JS.API.CONSUMER.CREATE.sfcore.x", false, "worker"},
+	{"$JS.API.CONSUMER.INFO.sfcore.workers-v1", false, "worker"},
+	{"$JS.API.STREAM.PURGE.sfcore", false, "worker"}, // it may take all messages, anyway
 	{"$JS.ACK.sfcore.workers-v1.1.1.1.1.1", false, "worker"},
 	{"$JS.API.STREAM.MSG.GET.sfcore-dead", false, "operator"},
 	{"$JS.API.STREAM.MSG.DELETE.sfcore-dead", false, "operator"},
@@ -183,7 +243,8 @@ var rights = []struct {
 	{"$JS.API.CONSUMER.CREATE.KV_sfcore-known.x", false, ""},
 	{"$JS.API.CONSUMER.CREATE.sfcore-dead.x", false, ""},
 	{"$JS.API.STREAM.DELETE.sfcore", false, ""},
-	{"$JS.API.STREAM.PURGE.sfcore", false, ""},
+	{"$JS.API.STREAM.PURGE.sfcore-dead", false, ""},
+	{"$JS.API.STREAM.PURGE.KV_sfcore-known", false, ""},
 	{"$JS.API.STREAM.UPDATE.sfcore", false, ""},
 	{"$JS.API.STREAM.CREATE.other", false, ""},
 	{"$JS.API.STREAM.MSG.GET.sfcore", false, ""},

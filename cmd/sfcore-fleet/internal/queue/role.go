@@ -47,7 +47,7 @@ func (r Role) Rights(host string) (publish, subscribe []string) {
 		for _, stream := range []string{Stream, DeadStream, knownStream} {
 			publish = append(publish, "$JS.API.STREAM.CREATE."+stream, "$JS.API.STREAM.INFO."+stream)
 		}
-		return append(publish, "$JS.API.INFO", "$JS.API.CONSUMER.CREATE."+Stream+".>", "$JS.API.CONSUMER.MSG.NEXT."+Stream+".>", "$JS.ACK."+Stream+".>",
+		return append(publish, "$JS.API.INFO", "$JS.API.STREAM.PURGE."+Stream, "$JS.API.CONSUMER.INFO."+Stream+".>", "$JS.API.CONSUMER.CREATE."+Stream+".>", "$JS.API.CONSUMER.MSG.NEXT."+Stream+".>", "$JS.ACK."+Stream+".>",
 			deadPrefix+">", knownSubjects, knownGet, knownGet+".>"), append(subscribe, knownSubjects)
 	case RoleOperator:
 		for _, stream := range []string{Stream, DeadStream} {

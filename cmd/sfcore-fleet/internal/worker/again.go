@@ -112,3 +112,6 @@ func gone(err error) error {
 	}
 	return err
 }
+
+// errGone is for a crash that was removed meanwhile.
+var errGone = errors.New("it was removed meanwhile")
