@@ -60,9 +60,10 @@ apidiff: ## check the recorded API, and show how it differs from that of BASE=ma
 race: ## run all tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race ./...
 
-lint: ## run gofmt, golangci-lint (staticcheck included) and actionlint
+lint: ## run gofmt, golangci-lint (staticcheck included), buf and actionlint
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')) && test -z "$$unformatted" || { echo "gofmt: $$unformatted"; exit 1; }
 	$(TOOL) golangci-lint run ./...
+	$(TOOL) buf lint plugin/proto/v2
 	cd tools/release && $(subst tools/,../,$(TOOL)) golangci-lint run --allow-parallel-runners ./...
 	$(TOOL) actionlint
 
