@@ -122,6 +122,7 @@ var imports = map[string]string{
 	"cmd/sfcore-crash":  "core internal/manual internal/command internal/companion internal/version internal/debuginfod internal/crash internal/crash/foreign internal/crash/importer internal/crash/index internal/crash/page internal/crash/store internal/crash/watch internal/display internal/limit internal/listen internal/sandbox",
 
 	"bench":                  "",
+	"test/asv2":              "internal/elfx sframe",
 	"test/torture":           "report memreader internal/elfx internal/module unwind core process",
 	"internal/testkit":       "arch memreader internal/elfx",
 	"examples/sampler":       "core process",
