@@ -130,8 +130,8 @@ qemu: ## run all tests as s390x and arm64 programs (needs qemu-user)
 	CGO_ENABLED=0 GOARCH=s390x go test -exec qemu-s390x ./...
 	CGO_ENABLED=0 GOARCH=arm64 go test -exec qemu-aarch64 ./...
 
-cores: ## rebuild the case CASE=name of testdata/cores and show what differs (needs root, debootstrap, jq)
-	testdata/cores/rebuild '$(CASE)'
+cores: ## rebuild the case CASE=name of testdata/cores, or all, and show what differs (needs root, debootstrap, jq, cpio)
+	$(if $(CASE),testdata/cores/rebuild '$(CASE)',testdata/cores/differences bin/cores)
 
 field: ## compare every frame of programs under load with gdb of trixie and sid; PROGRAMS="sid/lua" (needs root, debootstrap)
 	test/field/run $(PROGRAMS)
