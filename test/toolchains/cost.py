@@ -1,6 +1,7 @@
-"""Prints what test/toolchains/cost has measured of a program."""
+"""Prints what test/toolchains/cost has measured of a program, as rows of its two tables."""
 
 import json
+import pathlib
 import sys
 
 name, base = sys.argv[1:]
@@ -23,16 +24,28 @@ def section(path, wanted):
     return 0
 
 
+def row(table, *cells):
+    print(f"{table}: | {name} | {' | '.join(cells)} |")
+
+
+def percent(part, whole):
+    return f"{100 * part / max(whole, 1):.1f} %"
+
+
 f = load("gate")["files"][0]
-code, table, cfi = f["codeBytes"], f["sframeBytes"], f["ehFrameBytes"]
-synth = section(base + ".synth", ".sframe")
-print(f"size {name}: code {code}, .eh_frame {cfi} ({100 * cfi / code:.1f}% of the code), .sframe {table} "
-      f"({100 * table / cfi:.0f}% of .eh_frame), by synth {synth} ({100 * synth / cfi:.0f}%); "
-      f"code in .eh_frame {100 * f['codeInCFI'] / code:.1f}%, in .sframe {100 * f['codeInSFrame'] / code:.1f}%")
-for suffix, tables in (("alone", ".sframe of the program"), ("all", ".sframe by synth for the rest")):
-    r = load(suffix)
-    total = r["methods"][-1]["frames"]
-    found = ", ".join(f"{m['method']} {100 * m['frames'] / max(total, 1):.1f}% {m['complete']} complete {m['different']} different {m['nanoseconds'] // max(m['framesWalked'], 1)} ns" for m in r["methods"])
-    print(f"walk {name}, {tables}: {r['samples']} samples, {total} frames: {found}")
-    for p in r["problems"][:2]:
-        print(f"  problem: {p}")
+code, cfi = f["codeBytes"], f["ehFrameBytes"]
+tables = (f"{n:,} ({100 * n / cfi:.0f} %)" for n in (f["sframeBytes"], section(base + ".synth", ".sframe")))
+instructions = pathlib.Path(base + ".instructions").read_text().strip()
+row("size", f"{code:,}", f"{cfi:,}", *tables, percent(f["codeInCFI"], code), percent(f["codeInSFrame"], code), f"{int(instructions or 0):,}")
+
+alone = {m["method"]: m for m in load("alone")["methods"]}
+runs = [load(f"all{i}") for i in (1, 2, 3)]
+by = [{m["method"]: m for m in r["methods"]} for r in runs]
+total = by[0]["all"]["frames"]
+wrong = (f"{by[0][method]['different']}" for method in ("sframe", "cfi", "fp"))
+times = ("-".join(str(t) for t in sorted({min(t), max(t)}))
+         for t in ([b[method]["nanoseconds"] // max(b[method]["framesWalked"], 1) for b in by] for method in ("sframe", "cfi", "fp", "all")))
+row("walk", f"{runs[0]['samples']:,}", f"{total:,}", percent(alone["sframe"]["frames"], total),
+    *(percent(by[0][method]["frames"], total) for method in ("sframe", "cfi", "fp")), " / ".join(wrong), *times)
+for p in runs[0]["problems"][:2]:
+    print(f"problem: {name}: {p}")
