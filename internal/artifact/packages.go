@@ -96,7 +96,11 @@ func eachInRPM(s *Source, data []byte, do func(File) error) error {
 		return err
 	}
 	defer r.Close()
-	u, c := &unpacker{s, do, growth(data[at:])}, cpio.NewReader(r)
+	return eachInCPIO(&unpacker{s, do, growth(data[at:])}, r)
+}
+
+func eachInCPIO(u *unpacker, r io.Reader) error {
+	c := cpio.NewReader(r)
 	for n := 0; ; n++ {
 		h, err := c.Next()
 		switch {
