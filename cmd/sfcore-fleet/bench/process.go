@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -64,19 +65,32 @@ func memory(pid int) (kib int) {
 // named is the processor time of all processes of a name, as those of PostgreSQL, and of
 // those that have ended.
 func named(name string) (total time.Duration) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, stat := range stats {
-		text, err := os.ReadFile(stat)
-		if err != nil || !bytes.Contains(text, []byte(" ("+name+") ")) {
-			continue
-		}
-		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	each(name, func(_ string, fields []string) {
 		for _, at := range []int{11, 12, 13, 14} { // utime, stime, and those of children [proc(5)]
 			ticks, _ := strconv.Atoi(fields[at])
 			total += time.Duration(ticks) * tick
 		}
-	}
+	})
 	return total
+}
+
+// pin has all processes of a name, and those that they start, run on certain processors.
+func pin(ctx context.Context, name, cpus string) (err error) {
+	each(name, func(pid string, _ []string) {
+		err = errors.Join(err, exec.CommandContext(ctx, "taskset", "-apc", cpus, pid).Run())
+	})
+	return err
+}
+
+// each calls do with the id of each process of a name, and what its line of /proc has behind
+// the name.
+func each(name string, do func(pid string, fields []string)) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, stat := range stats {
+		if text, err := os.ReadFile(stat); err == nil && bytes.Contains(text, []byte(" ("+name+") ")) {
+			do(filepath.Base(filepath.Dir(stat)), strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])))
+		}
+	}
 }
 
 // tick is that of times in /proc, on all architectures that sfcore reads.

@@ -53,6 +53,11 @@ func (b *bench) one(ctx context.Context, cpus string, extra int) error {
 	if err != nil {
 		return err
 	}
+	if b.database != "" {
+		if err := pin(ctx, postgres, cpus); err != nil {
+			return err
+		}
+	}
 	others, begun := named(postgres), time.Now()
 	work := []string{"--keep", "1000", "--db", name, "--dir"}
 	programs := [][]string{append([]string{"all", "--queue-listen", at, "--listen", "", "--store", filepath.Join(dir, "none")}, append(work, dir)...)}
@@ -75,7 +80,7 @@ func (b *bench) one(ctx context.Context, cpus string, extra int) error {
 	}
 	first, seen := begun, 0
 	for seen < b.crashes {
-		pause(ctx, 10*time.Millisecond)
+		pause(ctx, 50*time.Millisecond) // a question costs processor time, too
 		before := seen
 		if seen, err = db.Seen(ctx); err != nil {
 			return err
@@ -94,8 +99,8 @@ func (b *bench) one(ctx context.Context, cpus string, extra int) error {
 	if b.database == "" {
 		stored = 0
 	}
-	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 / float64(b.crashes) }
-	fmt.Printf("%-10s %-10d %10.1f %12.0f %14.2f %10.2f\n", cpus, extra+1, last.Sub(first).Seconds(), float64(b.crashes)/last.Sub(first).Seconds(), each(cpu+stored), each(stored))
+	perCrash := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 / float64(b.crashes) }
+	fmt.Printf("%-10s %-10d %10.1f %12.0f %14.2f %10.2f\n", cpus, extra+1, last.Sub(first).Seconds(), float64(b.crashes)/last.Sub(first).Seconds(), perCrash(cpu+stored), perCrash(stored))
 	return os.RemoveAll(dir)
 }
 

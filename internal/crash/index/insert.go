@@ -1,6 +1,9 @@
 package index
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // sum is what crashes add to their signature.
 type sum struct {
@@ -30,27 +33,40 @@ func (w *writer) flush() {
 	clear(w.sums)
 }
 
-// mostRows is how many rows a statement inserts. Numbers of rows are powers of 2, so that there
-// are few statements, which drivers prepare once.
-const mostRows = 64
-
 // insert inserts rows of equally many values. It returns what conflict, which follows the
 // values, returns of each row.
 func (w *writer) insert(table string, rows [][]any, conflict string) (returned []string) {
-	for n := mostRows; len(rows) > 0; rows = rows[n:] {
-		for n > len(rows) {
-			n /= 2
-		}
-		one := ", (" + strings.Repeat(", ?", len(rows[0]))[2:] + ")"
-		query := "INSERT INTO " + table + " VALUES " + strings.Repeat(one, n)[2:] + " " + conflict
+	for part := range parts(rows) {
 		var args []any
-		for _, row := range rows[:n] {
+		for _, row := range part {
 			args = append(args, row...)
 		}
-		returned = append(returned, w.column(query, args...)...)
+		one := ", (" + marks(len(part[0])) + ")"
+		returned = append(returned, w.column("INSERT INTO "+table+" VALUES "+strings.Repeat(one, len(part))[2:]+" "+conflict, args...)...)
 	}
 	return returned
 }
+
+// mostRows is how many rows a statement is about. Their numbers are powers of 2, so that there
+// are few statements, which drivers prepare once.
+const mostRows = 64
+
+// parts cuts a list into parts for one statement each.
+func parts[T any](all []T) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for n := mostRows; len(all) > 0; all = all[n:] {
+			for n > len(all) {
+				n /= 2
+			}
+			if !yield(all[:n]) {
+				return
+			}
+		}
+	}
+}
+
+// marks are so many parameters.
+func marks(n int) string { return strings.Repeat(", ?", n)[2:] }
 
 // column returns what a statement returns in its only column, if it has one.
 func (w *writer) column(query string, args ...any) (all []string) {

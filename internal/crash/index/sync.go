@@ -311,26 +311,27 @@ func (w *writer) regroup() {
 	if w.added && w.err == nil {
 		w.err = w.assign(changed)
 	}
+	var touched, keys []any
 	for _, sig := range w.touched {
-		if w.err != nil {
-			return
-		}
-		var key string
-		err := w.row("SELECT grp FROM signatures WHERE id = ?", sig).Scan(&key)
-		if err == nil {
+		touched = append(touched, sig)
+	}
+	for part := range parts(touched) {
+		for _, key := range w.column("SELECT grp FROM signatures WHERE id IN ("+marks(len(part))+")", part...) {
 			changed[key] = true
-		} else if !errors.Is(err, sql.ErrNoRows) {
-			w.err = err
 		}
 	}
 	for key := range changed {
-		w.exec("DELETE FROM groups WHERE key = ?", key)
-		w.exec(`INSERT INTO groups SELECT CAST(?1 AS TEXT),
-			(SELECT title FROM signatures WHERE grp = ?1 ORDER BY coarse = '', newest DESC LIMIT 1),
-			(SELECT fault FROM signatures WHERE grp = ?1 ORDER BY coarse = '', newest DESC LIMIT 1),
-			(SELECT sum(most) FROM (SELECT greatest(max(number), sum(kept)) + sum(counted) AS most FROM signatures WHERE grp = ?1 GROUP BY kind) AS kinds),
+		keys = append(keys, key)
+	}
+	for part := range parts(keys) {
+		in := "IN (" + marks(len(part)) + ")"
+		w.exec("DELETE FROM groups WHERE key "+in, part...)
+		w.exec(`INSERT INTO groups SELECT s.grp,
+			(SELECT title FROM signatures t WHERE t.grp = s.grp ORDER BY coarse = '', newest DESC LIMIT 1),
+			(SELECT fault FROM signatures t WHERE t.grp = s.grp ORDER BY coarse = '', newest DESC LIMIT 1),
+			(SELECT sum(most) FROM (SELECT greatest(max(number), sum(kept)) + sum(counted) AS most FROM signatures t WHERE t.grp = s.grp GROUP BY kind) AS kinds),
 			sum(kept), coalesce(min(CASE WHEN first <> 0 THEN first END), 0), max(last), coalesce(min(CASE WHEN oldest <> '' THEN oldest END), ''), max(newest), sum(bytes)
-			FROM signatures WHERE grp = ?1 HAVING count(*) > 0`, key)
+			FROM signatures s WHERE s.grp `+in+" GROUP BY s.grp", part...)
 	}
 }
 

@@ -67,12 +67,13 @@ func (w *writer) tally() {
 			WHERE sig = ?2 AND program = ?3 AND signal = ?4 AND uid = ?5 AND place = ?6 AND ?1 IN (day, ?7) GROUP BY sig, program, signal, uid, place`,
 			c.day, c.sig, c.program, c.signal, c.uid, c.place, int64(allDays))
 	}
+	var rows [][]any
 	for c, p := range w.counts.come {
-		w.exec(`INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day, sig, program, signal, uid, place) DO UPDATE SET
-			n = tallies.n + excluded.n, first = least(tallies.first, excluded.first), last = greatest(tallies.last, excluded.last),
-			oldest = least(tallies.oldest, excluded.oldest), newest = greatest(tallies.newest, excluded.newest)`,
-			c.day, c.sig, c.program, c.signal, c.uid, c.place, p.n, p.first, p.last, p.oldest, p.newest)
+		rows = append(rows, []any{c.day, c.sig, c.program, c.signal, c.uid, c.place, p.n, p.first, p.last, p.oldest, p.newest})
 	}
+	w.insert("tallies", rows, `ON CONFLICT (day, sig, program, signal, uid, place) DO UPDATE SET
+		n = tallies.n + excluded.n, first = least(tallies.first, excluded.first), last = greatest(tallies.last, excluded.last),
+		oldest = least(tallies.oldest, excluded.oldest), newest = greatest(tallies.newest, excluded.newest)`)
 	for day, n := range w.counts.days {
 		w.exec("INSERT INTO days VALUES (?, ?) ON CONFLICT (day) DO UPDATE SET n = days.n + excluded.n", day, n)
 	}

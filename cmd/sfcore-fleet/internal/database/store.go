@@ -52,16 +52,16 @@ func (d *DB) Store(ctx context.Context, items []Item) (stored []int, err error) 
 		var records, lacks [][]any
 		stored = newOf(c, items, now)
 		for i := range items {
-			it := &items[i]
-			switch {
-			case stored[i] == 0:
-			case it.IDs != nil:
-				c.Count(it.Record, stored[i], notAfter(it.Last, now))
-			default:
+			if it := &items[i]; stored[i] > 0 && it.IDs == nil {
 				text := clean(texts[i])
 				records = append(records, []any{it.Record.ID, text, it.Report})
 				lacks = append(lacks, it.lacks()...)
 				c.Add(it.Record, it.size(text))
+			}
+		}
+		for i := range items { // which may be of crashes above
+			if it := &items[i]; stored[i] > 0 && it.IDs != nil {
+				c.Count(it.Record, stored[i], notAfter(it.Last, now))
 			}
 		}
 		c.Insert("records", records, "")
