@@ -24,7 +24,7 @@ func (f *Flow) amd64(a *arch.Arch, code []byte, pc uint64) {
 		}
 		return
 	}
-	inst, err := x86asm.Decode(code[:min(len(code), MaxSize)], 64)
+	inst, err := instAMD64(code)
 	if err != nil || inst.Op == 0 || inst.Len <= 0 {
 		return
 	}
@@ -175,4 +175,21 @@ func amd64Reg(arg x86asm.Arg) arch.Reg {
 		return [...]arch.Reg{0, 2, 1, 3, 7, 6, 4, 5}[n]
 	}
 	return arch.Reg(reg - x86asm.RAX)
+}
+
+// instAMD64 decodes an instruction. x86asm does not extend the sign of displacements of 32
+// bits; addresses of 32 bits have none, and those of moffs have 64 bits [Intel SDM 2.2.1].
+func instAMD64(code []byte) (x86asm.Inst, error) {
+	inst, err := x86asm.Decode(code[:min(len(code), MaxSize)], 64)
+	moffs := inst.Opcode>>24&^3 == 0xa0 // MOV between the accumulator and an address
+	if inst.AddrSize != 64 || moffs {
+		return inst, err
+	}
+	for i, arg := range inst.Args {
+		if mem, ok := arg.(x86asm.Mem); ok && mem.Disp == int64(uint32(mem.Disp)) {
+			mem.Disp = int64(int32(mem.Disp))
+			inst.Args[i] = mem
+		}
+	}
+	return inst, err
 }

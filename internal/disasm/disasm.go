@@ -6,8 +6,6 @@ package disasm
 import (
 	"encoding/binary"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -90,20 +88,14 @@ func decodeAMD64(code []byte, pc uint64, names func(uint64) (string, uint64)) In
 		inst.Valid = true
 		return inst
 	}
-	inst, err := x86asm.Decode(code[:min(len(code), MaxSize)], 64)
+	inst, err := instAMD64(code)
 	if err != nil || inst.Op == 0 || inst.Len <= 0 {
 		return invalid(code, 1)
 	}
 	if names == nil {
 		return Inst{Size: inst.Len, Valid: true}
 	}
-	text := negativeDisplacement.ReplaceAllStringFunc(x86asm.GNUSyntax(inst, pc, nil), func(disp string) string {
-		v, err := strconv.ParseUint(disp[:len(disp)-1], 0, 32)
-		if err != nil {
-			return disp
-		}
-		return fmt.Sprintf("-%#x(", -int64(int32(uint32(v))))
-	})
+	text := x86asm.GNUSyntax(inst, pc, nil)
 	for _, arg := range inst.Args {
 		switch arg := arg.(type) {
 		case x86asm.Rel:
@@ -126,9 +118,6 @@ func oneAtATime[I any](decode func([]byte) (I, error), code []byte) (I, error) {
 	defer decoding.Unlock()
 	return decode(code)
 }
-
-// negativeDisplacement matches one of 32 bits that x86asm writes without its sign.
-var negativeDisplacement = regexp.MustCompile(`\b0x[89a-f][0-9a-f]{7}\(`)
 
 func decodeAArch64(code []byte, pc uint64, names func(uint64) (string, uint64)) Inst {
 	if len(code) < 4 {

@@ -103,7 +103,7 @@ func effectAMD64(a *arch.Arch, code []byte, pc uint64) (e Effect) {
 	if decodeVector(code).size > 0 {
 		return e
 	}
-	inst, err := x86asm.Decode(code[:min(len(code), MaxSize)], 64)
+	inst, err := instAMD64(code)
 	if err != nil || inst.Op == 0 || inst.Len <= 0 || inst.AddrSize != 64 {
 		return e
 	}
