@@ -67,7 +67,8 @@ type found struct {
 const maxMeanings = 4
 
 // find looks a name up: in the unit of the code, in its module, then in the others, of
-// which the names within a file are left out; there, in the scopes of the function from the inside to the outside. A name that is in
+// which the names within a file are left out. A variable that another unit of the module keeps
+// to itself comes after all that others can use. There, in the scopes of the function from the inside to the outside. A name that is in
 // none of these scopes may be in another one, if it is the only one of that name. kinds
 // are what it may be.
 //
@@ -109,6 +110,7 @@ func (env *Env) find(path []string, global bool, file string, kinds ...info.Decl
 		return nil
 	}
 	first := true
+	var own []found // of another unit of the code's module
 	for scope := range env.Modules {
 		data := scope.Frame().Data
 		if first && env.PC != 0 {
@@ -120,7 +122,12 @@ func (env *Env) find(path []string, global bool, file string, kinds ...info.Decl
 		}
 		first = false
 		decls, _ := data.Find(last)
-		if list := search(decls, scope); list != nil {
+		list := search(decls, scope)
+		switch {
+		case list == nil:
+		case !other && env.PC != 0 && file == "" && !slices.ContainsFunc(list, found.usable):
+			own = list
+		default:
 			return list
 		}
 		if env.Nearby || len(others) > 0 {
@@ -128,8 +135,14 @@ func (env *Env) find(path []string, global bool, file string, kinds ...info.Decl
 		}
 		other = env.PC != 0
 	}
+	if own != nil {
+		return own
+	}
 	return others
 }
+
+// usable reports whether other units can use a name.
+func (f found) usable() bool { return f.External || f.Kind != info.DeclVariable }
 
 // isFile reports whether a unit is that of a file, given by its name or the end of its
 // path.

@@ -214,6 +214,42 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
+// A global of another module comes before a variable that another unit of the module keeps to
+// itself, and after those of the unit.
+func TestModules(t *testing.T) {
+	env := environment(t, arch.AMD64, languageC, usual)
+	d := testkit.DWARF{Order: binary.LittleEndian, Text: `
+unit 5
+compile_unit language=0x0c name=d.c low_pc=0x1000 high_pc=0x100
+  base_type #int name=int byte_size=4 encoding=5
+  variable name=thrice type=#int location=030401000000000000 external
+  variable name=twice type=#int location=030401000000000000 external
+  variable name=hidden type=#int location=030401000000000000
+`}
+	f, err := elfx.Parse(d.File(arch.AMD64.Machine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := &value.Frame{Arch: arch.AMD64, Mem: env.Scope.Frame().Mem, Data: info.New(f, info.Options{}), Bias: testBias, Regs: &arch.Regs{}}
+	own := env.Modules
+	env.Modules = func(yield func(*value.Scope) bool) {
+		for scope := range own {
+			if !yield(scope) {
+				return
+			}
+		}
+		yield(frame.Static())
+	}
+	for text, want := range map[string]string{"thrice": "23 int", "twice": "1 int", "other": "23 int"} {
+		if got := show(env, text); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+	if got := show(env, "hidden"); !strings.Contains(got, "there is no") {
+		t.Errorf("hidden: got %s", got)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"", "the expression is empty"},
