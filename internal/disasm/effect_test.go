@@ -21,11 +21,11 @@ func TestEffect(t *testing.T) {
 		{arch.AMD64, "\x50", Operand{Base: 7, Index: none, Disp: ^uint64(7), Size: 8, Write: true, Implied: true}, 1},
 		{arch.AMD64, "\x0f\x29\x00", Operand{Base: 0, Index: none, Size: 16, Write: true, Aligned: 16}, 1},
 		{arch.AMD64, "\xc6\x05\x10\x00\x00\x00\x01", Operand{Base: none, Index: none, Disp: 0x1017, Size: 1, Write: true}, 1},
-		{arch.AMD64, "\x89\xbd\xcc\xfe\xff\xff", Operand{Base: 6, Index: none, Disp: ^uint64(0x133), Size: 4, Write: true}, 1},               // mov %edi,-0x134(%rbp)
-		{arch.AMD64, "\x0f\xbe\x84\xf7\x18\xfc\xff\xff", Operand{Base: 5, Index: 4, Scale: 8, Disp: ^uint64(0x3e7), Size: 1, Read: true}, 1}, // movsbl -0x3e8(%rdi,%rsi,8),%eax
-		{arch.AMD64, "\x8b\x05\xf0\xff\xff\xff", Operand{Base: none, Index: none, Disp: 0xff6, Size: 4, Read: true}, 1},                      // mov -0x10(%rip),%eax
-		{arch.AMD64, "\x8b\x04\x25\x00\x00\x60\xff", Operand{Base: none, Index: none, Scale: 1, Disp: 0xffffffffff600000, Size: 4, Read: true}, 1},     // mov 0xffffffffff600000,%eax
-		{arch.AMD64, "\xa1\x00\x00\x00\x80\x00\x00\x00\x00", Operand{Base: none, Index: none, Disp: 0x80000000, Size: 4, Read: true}, 1},     // movabs 0x80000000,%eax
+		{arch.AMD64, "\x89\xbd\xcc\xfe\xff\xff", Operand{Base: 6, Index: none, Disp: ^uint64(0x133), Size: 4, Write: true}, 1},                     // mov %edi,-0x134(%rbp)
+		{arch.AMD64, "\x0f\xbe\x84\xf7\x18\xfc\xff\xff", Operand{Base: 5, Index: 4, Scale: 8, Disp: ^uint64(0x3e7), Size: 1, Read: true}, 1},       // movsbl -0x3e8(%rdi,%rsi,8),%eax
+		{arch.AMD64, "\x8b\x05\xf0\xff\xff\xff", Operand{Base: none, Index: none, Disp: 0xff6, Size: 4, Read: true}, 1},                            // mov -0x10(%rip),%eax
+		{arch.AMD64, "\x8b\x04\x25\x00\x00\x60\xff", Operand{Base: none, Index: none, Scale: 1, Disp: 0xffffffffff600000, Size: 4, Read: true}, 1}, // mov 0xffffffffff600000,%eax
+		{arch.AMD64, "\xa1\x00\x00\x00\x80\x00\x00\x00\x00", Operand{Base: none, Index: none, Disp: 0x80000000, Size: 4, Read: true}, 1},           // movabs 0x80000000,%eax
 		{arch.AMD64, "\x64\x8b\x00", Operand{}, 0}, // mov %fs:(%rax),%eax
 		{arch.AMD64, "\x8d\x40\x08", Operand{}, 0}, // lea 0x8(%rax),%eax
 		{arch.AMD64, "\x67\x8b\x00", Operand{}, 0}, // mov (%eax),%eax
