@@ -64,8 +64,13 @@ func (o *output) page(cmd *cobra.Command) {
 	if o.terminal == nil || pager == "" {
 		return
 	}
-	if _, err := exec.LookPath(lessPager); err != nil && pager == lessPager {
-		return
+	if words := strings.Fields(pager); len(words) == 1 {
+		if _, err := exec.LookPath(pager); err != nil {
+			if pager != lessPager {
+				cmd.PrintErrf("the pager %s is not found; SFCORE_PAGER names another one, and SFCORE_PAGER=cat means none\n", pager)
+			}
+			return
+		}
 	}
 	shell := exec.Command("sh", "-c", pager) //nolint:gosec // which is what the variable is for
 	shell.Stdout, shell.Stderr, shell.Env = o.terminal, os.Stderr, pagerEnv(os.Environ())

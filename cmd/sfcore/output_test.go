@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -133,5 +134,21 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want %q", pager, got, err, want)
 		}
 		terminal.Close()
+	}
+}
+
+// Where the pager is not there, what is written is.
+func TestPageMissing(t *testing.T) {
+	t.Setenv("SFCORE_PAGER", "no-such-pager")
+	var out, problems bytes.Buffer
+	cmd := &cobra.Command{}
+	cmd.SetOut(&out)
+	cmd.SetErr(&problems)
+	o := &output{terminal: os.Stderr}
+	o.page(cmd)
+	fmt.Fprint(cmd.OutOrStdout(), "one")
+	o.close()
+	if out.String() != "one" || !strings.Contains(problems.String(), "no-such-pager is not found") {
+		t.Errorf("got %q, and %q", out.String(), problems.String())
 	}
 }
