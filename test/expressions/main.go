@@ -7,6 +7,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -58,7 +59,7 @@ func run(data, dir, sfcore string, only, verbose bool) error {
 	missing := 0 // where nothing is optimised
 	printHead(asked)
 	for i := range programs {
-		if _, err := exec.LookPath(programs[i].compile[0]); err != nil && only {
+		if err := programs[i].missing(); err != nil && only {
 			fmt.Printf("| %s | not asked: %v |\n", programs[i].name, err)
 			continue
 		}
@@ -92,6 +93,19 @@ func run(data, dir, sfcore string, only, verbose bool) error {
 	fmt.Println()
 	if wrong := totals[0].wrong; wrong+missing > 0 {
 		return fmt.Errorf("sfcore: %d answers are wrong, %d are missing at -O0", wrong, missing)
+	}
+	return nil
+}
+
+// missing says what is missing to compile a program: clang comes without libc++.
+func (p *program) missing() error {
+	if _, err := exec.LookPath(p.compile[0]); err != nil {
+		return err
+	}
+	if p.name == "libc++" {
+		if exec.Command(p.compile[0], "-stdlib=libc++", "-fsyntax-only", "-x", "c++", "-include", "array", os.DevNull).Run() != nil {
+			return errors.New("clang++ finds no libc++")
+		}
 	}
 	return nil
 }
